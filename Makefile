@@ -1,0 +1,122 @@
+# SPDX-FileCopyrightText: The tpuless authors
+# SPDX-License-Identifier: Apache-2.0
+# Shortcuts for developers; they need python3, g++ and make, and make the rest
+# themselves in .venv/ and build/. 'make help' lists them.
+
+# The first Python that TensorFlow has wheels for; 'make PYTHON=...' overrides.
+PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 \
+  python3.10; do $$python -c 'import sys; \
+  sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && \
+  echo $$python && exit; done; echo python3)
+VENV := .venv
+BUILD := build/make
+BIN := $(VENV)/bin
+JOBS ?= $(shell nproc)
+
+# Tools of the environment come first; what wants a home gets one.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+ifeq ($(HOME),)
+export HOME := $(CURDIR)/build/home
+endif
+export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
+export PRE_COMMIT_HOME := $(CURDIR)/build/pre-commit
+# For setup.py, whoever calls it below.
+export TPULESS_BUILD_DIR := $(BUILD)
+export CMAKE_ARGS := -DTPULESS_BUILD_TESTS=ON
+
+# ThreadSanitizer of older compilers wants a plain address space.
+PLAIN_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
+
+CC_SOURCES := $(shell find cc -name '*.h' -o -name '*.cc')
+CMAKE_SOURCES := CMakeLists.txt $(wildcard cmake/*)
+PYTEST := $(BIN)/python -m pytest
+
+.DELETE_ON_ERROR:
+# Recipes run many jobs of their own, in one build folder.
+.NOTPARALLEL:
+.PHONY: help setup build test test-slow test-cc test-python demo lint format \
+  wheel bench-step bench-cc asan tsan requirements clean
+
+help: ## Lists the targets.
+	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' Makefile | expand -t 18
+
+setup: $(VENV)/.dev ## Makes .venv/ with all tools, pinned.
+build: build/.built ## Builds into python/tpuless/, installed as editable.
+
+$(VENV)/.dev: requirements/dev.txt
+	$(PYTHON) requirements/install.py $(VENV) $<
+	@touch $@
+
+$(VENV)/.demo: requirements/demo.txt $(VENV)/.dev
+	$(PYTHON) requirements/install.py $(VENV) $<
+	@touch $@
+
+build/.editable: $(VENV)/.dev pyproject.toml setup.py $(CMAKE_SOURCES)
+	@echo "Building; the first time takes some minutes."
+	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps \
+	  --editable .
+	@touch $@
+
+build/.built: build/.editable $(CC_SOURCES)
+	cmake --build $(BUILD) --target tpuless_python
+	cmake --install $(BUILD)
+	@touch $@
+
+test: test-cc test-python ## Runs all tests but the slow ones.
+
+test-cc: build ## Runs the C++ tests.
+	cmake --build $(BUILD)
+	ctest --test-dir $(BUILD) --output-on-failure --parallel $(JOBS)
+
+test-python: build $(VENV)/.demo ## Runs the Python tests but the slow ones.
+	$(PYTEST)
+
+test-slow: build $(VENV)/.demo ## Runs the slow tests alone: builds and installs of all kinds.
+	$(PYTEST) -m slow
+
+demo: build $(VENV)/.demo ## Trains on flight delays, and shows a picture.
+	$(BIN)/python examples/flights.py
+
+lint: $(VENV)/.dev ## Checks what git tracks, as CI does.
+	pre-commit run --all-files --show-diff-on-failure
+
+format: $(VENV)/.dev ## Formats what git tracks.
+	-pre-commit run --all-files clang-format
+	-pre-commit run --all-files gersemi
+	-pre-commit run --all-files ruff-format
+
+wheel: build ## Makes dist/*.whl, for this machine and as manylinux.
+	$(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps \
+	  --wheel-dir dist .
+	auditwheel repair --wheel-dir dist --exclude libtensorflow_cc.so.2 \
+	  --exclude libtensorflow_framework.so.2 dist/tpuless-*-linux_*.whl
+
+bench-step: build ## Measures a training step, and loading a table.
+	$(BIN)/python benchmarks/step.py
+	$(BIN)/python benchmarks/load.py
+
+bench-cc: $(VENV)/.dev ## Measures the engine's parts.
+	cmake --preset benchmark
+	cmake --build --preset benchmark
+	for benchmark in build/benchmark/*_benchmark; do $$benchmark || exit; done
+
+asan: $(VENV)/.dev ## Tests the engine under AddressSanitizer and UBSan.
+	cmake --preset asan
+	cmake --build --preset asan
+	ctest --preset asan --parallel $(JOBS)
+
+tsan: $(VENV)/.dev ## Tests the engine under ThreadSanitizer.
+	cmake --preset tsan
+	$(PLAIN_ADDRESSES) cmake --build --preset tsan
+	$(PLAIN_ADDRESSES) ctest --preset tsan --parallel $(JOBS)
+
+requirements: $(VENV)/.dev ## Pins requirements/*.txt anew.
+	cd requirements && for name in dev demo; do \
+	  command="uv pip compile --universal --python-version 3.10"; \
+	  command="$$command --no-emit-index-url $$name.in -o $$name.txt"; \
+	  $$command --upgrade --quiet --custom-compile-command "$$command" \
+	  || exit; done
+
+clean: ## Removes what was built; .venv/ stays.
+	rm -rf build dist python/*.egg-info
+	rm -f python/tpuless/*.so python/tpuless/_build_info.py

@@ -1,0 +1,29 @@
+# SPDX-FileCopyrightText: The tpuless authors
+# SPDX-License-Identifier: Apache-2.0
+# One binary a file in tests/cc/. The test of a file in cc/config/ is built
+# where TensorFlow is; all others see the engine alone.
+
+include(GoogleTest)
+
+file(GLOB cc_tests CONFIGURE_DEPENDS tests/cc/*_test.cc)
+foreach(source IN LISTS cc_tests)
+  get_filename_component(name "${source}" NAME_WE)
+  string(REGEX REPLACE "_test$" "" tested "${name}")
+  set(is_config_test OFF)
+  if(EXISTS "${PROJECT_SOURCE_DIR}/cc/config/${tested}.cc")
+    set(is_config_test ON)
+  endif()
+  if(is_config_test AND TPULESS_ENGINE_ONLY)
+    continue()
+  endif()
+
+  add_executable(${name} "${source}")
+  target_link_libraries(
+    ${name}
+    PRIVATE tpuless_engine tpuless_compile_options GTest::gmock_main
+  )
+  if(is_config_test)
+    target_link_libraries(${name} PRIVATE tpuless_config tpuless_tensorflow)
+  endif()
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 300)
+endforeach()
