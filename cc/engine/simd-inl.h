@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: The tpuless authors
+// SPDX-License-Identifier: Apache-2.0
+// A SIMD vector of floats with operators, so that a formula reads as one.
+//
+// Compiled once a target (Highway's foreach_target.h). Multiplications and
+// additions are never fused: a vector of any length gives the same bits, so
+// results depend neither on the machine's vectors nor on how a row is cut.
+
+// Per-target include guard.
+#if defined(TPULESS_CC_ENGINE_SIMD_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TPULESS_CC_ENGINE_SIMD_INL_H_
+#undef TPULESS_CC_ENGINE_SIMD_INL_H_
+#else
+#define TPULESS_CC_ENGINE_SIMD_INL_H_
+#endif
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "hwy/cache_control.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tpuless {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// D is a Highway tag, which says how many lanes a vector has.
+template <class D>
+struct Floats {
+  hn::Vec<D> v;
+
+  HWY_INLINE Floats() : v(hn::Zero(D())) {}
+  HWY_INLINE Floats(float x) : v(hn::Set(D(), x)) {}  // NOLINT: in formulas
+  HWY_INLINE explicit Floats(hn::Vec<D> x) : v(x) {}
+
+  static HWY_INLINE Floats Load(const float* from) {
+    return Floats(hn::LoadU(D(), from));
+  }
+  HWY_INLINE void Store(float* to) const { hn::StoreU(v, D(), to); }
+
+  friend HWY_INLINE Floats operator+(Floats a, Floats b) {
+    return Floats(hn::Add(a.v, b.v));
+  }
+  friend HWY_INLINE Floats operator-(Floats a, Floats b) {
+    return Floats(hn::Sub(a.v, b.v));
+  }
+  friend HWY_INLINE Floats operator*(Floats a, Floats b) {
+    return Floats(hn::Mul(a.v, b.v));
+  }
+  friend HWY_INLINE Floats operator/(Floats a, Floats b) {
+    return Floats(hn::Div(a.v, b.v));
+  }
+  HWY_INLINE Floats& operator+=(Floats b) { return *this = *this + b; }
+  HWY_INLINE Floats& operator-=(Floats b) { return *this = *this - b; }
+
+  friend HWY_INLINE Floats Sqrt(Floats a) { return Floats(hn::Sqrt(a.v)); }
+  friend HWY_INLINE Floats Floor(Floats a) { return Floats(hn::Floor(a.v)); }
+
+  // Clamps `x`; NaN stays NaN.
+  friend HWY_INLINE Floats Clamp(Floats x, Floats lower, Floats upper) {
+    const Floats raised = SelectIfLess(x, lower, lower, x);
+    return SelectIfLess(upper, raised, upper, raised);
+  }
+  // Returns, lane by lane, a < b ? yes : no.
+  friend HWY_INLINE Floats SelectIfLess(Floats a, Floats b, Floats yes,
+                                        Floats no) {
+    return Floats(hn::IfThenElse(hn::Lt(a.v, b.v), yes.v, no.v));
+  }
+  // Returns, lane by lane, a == 0 ? yes : no.
+  friend HWY_INLINE Floats SelectIfZero(Floats a, Floats yes, Floats no) {
+    return Floats(hn::IfThenElse(hn::Eq(a.v, hn::Zero(D())), yes.v, no.v));
+  }
+  // Returns a / b where 0 / 0 counts as 0.
+  friend HWY_INLINE Floats DivideOrZero(Floats a, Floats b) {
+    return SelectIfZero(a, SelectIfZero(b, 0.0f, a / b), a / b);
+  }
+  // Returns a^exponent; slow unless the exponent is 0, 1/2 or 1.
+  friend HWY_INLINE Floats Power(Floats a, float exponent) {
+    if (exponent == 0.5f) return Sqrt(a);
+    if (exponent == 1.0f) return a;
+    if (exponent == 0.0f) return 1.0f;
+    float lanes[hn::MaxLanes(D())];
+    a.Store(lanes);
+    for (float& lane : lanes) lane = std::pow(lane, exponent);
+    return Load(lanes);
+  }
+};
+
+// Covers the columns [0, dimension) with vectors as long as they fit:
+// calls body(tag, number of vectors, column) with 4 vectors, 1, then shorter
+// ones.
+template <size_t kLanes, class Body>
+HWY_INLINE void ForEachTailColumns(int64_t dimension, int64_t column,
+                                   const Body& body) {
+  if constexpr (kLanes > 0) {
+    if (column + static_cast<int64_t>(kLanes) <= dimension) {
+      body(hn::CappedTag<float, kLanes>(), std::integral_constant<int, 1>(),
+           column);
+      column += kLanes;
+    }
+    ForEachTailColumns<kLanes / 2>(dimension, column, body);
+  }
+}
+
+template <class Body>
+HWY_INLINE void ForEachColumns(int64_t dimension, const Body& body) {
+  using D = hn::ScalableTag<float>;
+  constexpr int64_t kLanes = hn::MaxLanes(D());
+  int64_t column = 0;
+  for (; column + 4 * kLanes <= dimension; column += 4 * kLanes) {
+    body(D(), std::integral_constant<int, 4>(), column);
+  }
+  for (; column + kLanes <= dimension; column += kLanes) {
+    body(D(), std::integral_constant<int, 1>(), column);
+  }
+  ForEachTailColumns<kLanes / 2>(dimension, column, body);
+}
+
+// Asks for the cache lines of `num_floats` from `from`.
+HWY_INLINE void PrefetchFloats(const float* from, int64_t num_floats) {
+  constexpr int64_t kLine = 64 / sizeof(float);
+  for (int64_t i = 0; i < num_floats; i += kLine) hwy::Prefetch(from + i);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tpuless
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard
