@@ -1,0 +1,147 @@
+# SPDX-FileCopyrightText: The tpuless authors
+# SPDX-License-Identifier: Apache-2.0
+"""Times loading and retrieving of a 1,000,000 x 64 table against memcpy.
+
+    python benchmarks/load.py
+
+The table has an optimizer with one slot variable, Adagrad. NumPy copies as
+many floats: into new memory, as the engine's is at the first load, and into
+memory that it has written before. The memory that a call takes is the peak of
+the process beyond what it holds before and after, which are the tensors and
+the table. A summary goes to stderr, one line of JSON a process to stdout.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import rounds
+
+WARMUP = 1
+# What is compared with what. TensorFlow keeps the memory of a retrieval for
+# the next one, so that it is not new either.
+COMPARED = {
+    "first load": "copy to new",
+    "load": "copy",
+    "retrieve": "copy",
+}
+
+
+def peak_bytes() -> int:
+    """Returns the most memory that this process held since the last reset."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    raise OSError("/proc/self/status must have VmHWM")
+
+
+def bytes_beyond(function: Callable[[], Any], kept: int) -> int:
+    """Returns the peak of a call beyond the `kept` bytes it leaves behind."""
+    Path("/proc/self/clear_refs").write_text("5")  # Resets the peak.
+    before = peak_bytes()
+    result = function()
+    peak = peak_bytes()
+    del result
+    return peak - before - kept
+
+
+def measure(request: dict[str, Any]) -> dict[str, Any]:
+    """Measures loading and retrieving in this process."""
+    # These import TensorFlow.
+    import numpy as np
+    import peers
+    import sides
+    import tensorflow as tf
+    import tpuless
+
+    shape = sides.Shape(*peers.WORKLOADS["w1m64"])
+    config = sides.adagrad_config(shape)
+    table = {"table_id": 0, "num_shards": 1, "shard_id": 0}
+    (weights,) = peers.make_tables(shape)
+    arrays = [weights, weights + np.float32(1)]
+    copies = [array.copy() for array in arrays]
+    tensors = [tf.constant(array) for array in arrays]
+    num_bytes = sum(array.nbytes for array in arrays)
+
+    def configure() -> None:
+        tpuless.reset()
+        tf.raw_ops.ConfigureTPUEmbedding(config=config)
+
+    def load() -> None:
+        tf.raw_ops.LoadTPUEmbeddingAdagradParameters(
+            parameters=tensors[0], accumulators=tensors[1], **table
+        )
+
+    def retrieve() -> Any:
+        return tf.raw_ops.RetrieveTPUEmbeddingAdagradParameters(**table)
+
+    def copy() -> None:
+        for array, to in zip(arrays, copies, strict=True):
+            np.copyto(to, array)
+
+    # Before anything is left in pools of memory.
+    configure()
+    beyond = {
+        "first load": bytes_beyond(load, num_bytes),
+        "load": bytes_beyond(load, 0),
+        "retrieve": bytes_beyond(retrieve, num_bytes),
+    }
+    for array, variable in zip(arrays, retrieve(), strict=True):
+        if not np.array_equal(array, variable.numpy()):
+            raise SystemExit("what is retrieved must equal what was loaded")
+    times = rounds.interleave(
+        {
+            "configure": lambda k: configure(),
+            "first load": lambda k: load(),
+            "copy to new": lambda k: [array.copy() for array in arrays],
+            "load": lambda k: load(),
+            "copy": lambda k: copy(),
+            "retrieve": lambda k: retrieve(),
+        },
+        request["rounds"],
+        WARMUP,
+        alternate=False,
+    )
+    return {
+        "benchmark": "load",
+        "bytes": num_bytes,
+        "bytes_beyond": beyond,
+        "seconds": {name: each.summary() for name, each in times.items()},
+        "ratio": {
+            name: rounds.ratio(times[name], times[other])
+            for name, other in COMPARED.items()
+        },
+    }
+
+
+def report(result: dict[str, Any]) -> str:
+    """Returns a few lines for people."""
+    title = "{bytes} bytes, {threads} thread(s), {rounds} rounds"
+    lines = [title.format(**result)]
+    for name, times in result["seconds"].items():
+        line = f"  {name:<12} {rounds.spread(times['wall'], 1e3):>26} ms"
+        if name in COMPARED:
+            ratio = rounds.spread(result["ratio"][name]["wall"])
+            beyond = result["bytes_beyond"][name] / 2**20
+            line += f", {ratio} times '{COMPARED[name]}'"
+            line += f", {beyond:.1f} MiB beyond"
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Reads the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--rounds", type=int, default=10)
+    rounds.run_each(measure, report, vars(parser.parse_args()))
+
+
+if __name__ == "__main__":
+    main()
