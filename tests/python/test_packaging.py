@@ -229,7 +229,9 @@ def test_build_on_another_platform_is_refused(tmp_path):
         "sys.platform = 'darwin'"
     )
 
-    message = refuse_build(tmp_path, f"import setuptools; {patch}")
+    # Imported first: it asks sysconfig for the data of the true platform.
+    imported = "import setuptools.command.build_ext"
+    message = refuse_build(tmp_path, f"{imported}; {patch}")
 
     assert message == (
         "tpuless needs Linux on x86_64 or aarch64, got Darwin on arm64"
