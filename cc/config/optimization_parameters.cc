@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
@@ -66,6 +68,22 @@ int UnknownOptimizer(const OptimizationParameters& proto) {
   return 0;
 }
 
+// Returns the tag of the optimizer's own dynamic input, which is its one
+// field with a tag.
+std::optional<int32_t> DynamicInputTag(const Message& message) {
+  const Reflection& reflection = *message.GetReflection();
+  std::vector<const FieldDescriptor*> set_fields;
+  reflection.ListFields(message, &set_fields);
+  for (const FieldDescriptor* field : set_fields) {
+    if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) continue;
+    const FieldDescriptor* tag = field->message_type()->FindFieldByName("tag");
+    if (tag == nullptr) continue;
+    const Message& input = reflection.GetMessage(message, field);
+    return input.GetReflection()->GetInt32(input, tag);
+  }
+  return std::nullopt;
+}
+
 Status SetOptimizer(const OptimizationParameters& proto, TableConfig& table) {
   const auto* oneof = proto.GetDescriptor()->FindOneofByName("parameters");
   const Reflection& reflection = *proto.GetReflection();
@@ -73,8 +91,9 @@ Status SetOptimizer(const OptimizationParameters& proto, TableConfig& table) {
       reflection.GetOneofFieldDescriptor(proto, oneof);
   if (field != nullptr) {
     table.optimizer = std::string(field->name());
-    table.hyperparameters =
-        ToHyperparameters(reflection.GetMessage(proto, field));
+    const Message& message = reflection.GetMessage(proto, field);
+    table.hyperparameters = ToHyperparameters(message);
+    table.dynamic_input_tag = DynamicInputTag(message);
     return Status();
   }
   const int unknown = UnknownOptimizer(proto);

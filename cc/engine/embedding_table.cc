@@ -28,7 +28,7 @@ EmbeddingTable::EmbeddingTable(const TableConfig& config,
                                ShardingStrategy sharding)
     : config_(config),
       sharding_(sharding),
-      info_(FindOptimizer(config.optimizer)),
+      info_(config_.optimizer_info()),
       optimizer_(info_->create(config.hyperparameters)),
       row_stride_(config.dimension * num_variables()),
       slot_stride_(config.dimension) {}
@@ -163,7 +163,10 @@ TableUpdate EmbeddingTable::MakeUpdate(
   update.row_starts = groups.row_starts.data();
   update.contributions = groups.contributions.data();
   update.gradients = gradients;
-  update.learning_rate = learning_rate;
+  update.inputs = {learning_rate,
+                   config_.dynamic_input_tag
+                       ? learning_rates[*config_.dynamic_input_tag]
+                       : 0.0f};
   update.weight_decay =
       config_.weight_decay_factor *
       (config_.multiply_weight_decay_by_learning_rate ? learning_rate : 1.0f);

@@ -21,6 +21,9 @@ bool IsInference(const EnqueueRequest& request, Mode configured) {
 
 Result<std::shared_ptr<Engine>> Engine::Create(EngineConfig config,
                                                const EngineOptions& options) {
+  if (!options.experimental_optimizers) {
+    TPULESS_RETURN_IF_ERROR(CheckNoExperimentalOptimizers(config));
+  }
   TPULESS_RETURN_IF_ERROR(CheckMemory(config));
   return std::shared_ptr<Engine>(new Engine(std::move(config), options));
 }

@@ -71,8 +71,13 @@ Status CheckQuantization(const TableConfig& table) {
 }
 
 Status CheckOptimizer(const TableConfig& table) {
-  const OptimizerInfo* info = FindOptimizer(table.optimizer);
+  const OptimizerInfo* info = table.optimizer_info();
   if (info == nullptr) {
+    for (const RefusedOptimizer& refused : RefusedOptimizers()) {
+      if (refused.name != table.optimizer) continue;
+      return Unimplemented(TableName(table), ": optimizer '", table.optimizer,
+                           "' is not supported: ", refused.reason);
+    }
     std::string known;
     for (const OptimizerInfo* other : Optimizers()) {
       known += StrCat(known.empty() ? "'" : ", '", other->name, "'");
@@ -86,6 +91,10 @@ Status CheckOptimizer(const TableConfig& table) {
       return Status(status.code(),
                     StrCat(TableName(table), ": ", status.message()));
     }
+  }
+  if (!info->dynamic_input.empty() && !table.dynamic_input_tag) {
+    return InvalidArgument(TableName(table), ": ", table.optimizer, ".",
+                           info->dynamic_input, " must be set");
   }
   if (!table.accumulate_gradients) {
     if (table.clip_gradients) {
@@ -139,16 +148,19 @@ Status CheckTableNames(const EngineConfig& config) {
 }
 
 // The distinct tags must be 0, 1, ... without a hole.
-Status CheckLearningRateTags(const EngineConfig& config) {
+Status CheckTags(const EngineConfig& config) {
   std::set<int32_t> tags;
   for (const TableConfig& table : config.tables) {
-    if (!table.learning_rate_tag) continue;
-    if (*table.learning_rate_tag < 0) {
-      return InvalidArgument(TableName(table),
-                             ": learning rate tag must be >= 0, got ",
-                             *table.learning_rate_tag);
+    for (const auto& [what, tag] :
+         {std::make_pair("learning rate", table.learning_rate_tag),
+          std::make_pair("dynamic input", table.dynamic_input_tag)}) {
+      if (!tag) continue;
+      if (*tag < 0) {
+        return InvalidArgument(TableName(table), ": ", what,
+                               " tag must be >= 0, got ", *tag);
+      }
+      tags.insert(*tag);
     }
-    tags.insert(*table.learning_rate_tag);
   }
   int32_t expected = 0;
   for (int32_t tag : tags) {
@@ -261,11 +273,16 @@ void CompleteFeatureLayout(EngineConfig& config) {
 
 }  // namespace
 
+const OptimizerInfo* TableConfig::optimizer_info() const {
+  return user_optimizer != nullptr ? user_optimizer.get()
+                                   : FindOptimizer(optimizer);
+}
+
 int64_t EngineConfig::num_learning_rates() const {
   int64_t count = 0;
   for (const TableConfig& table : tables) {
-    if (table.learning_rate_tag) {
-      count = std::max<int64_t>(count, *table.learning_rate_tag + 1);
+    for (const auto& tag : {table.learning_rate_tag, table.dynamic_input_tag}) {
+      if (tag) count = std::max<int64_t>(count, *tag + 1);
     }
   }
   return count;
@@ -294,9 +311,22 @@ Status CheckAndComplete(EngineConfig& config) {
   for (const TableConfig& table : config.tables) {
     TPULESS_RETURN_IF_ERROR(CheckTable(table));
   }
-  TPULESS_RETURN_IF_ERROR(CheckLearningRateTags(config));
+  TPULESS_RETURN_IF_ERROR(CheckTags(config));
   TPULESS_RETURN_IF_ERROR(CheckOutputSizes(config));
   if (config.feature_layout) CompleteFeatureLayout(config);
+  return Status();
+}
+
+Status CheckNoExperimentalOptimizers(const EngineConfig& config) {
+  for (const TableConfig& table : config.tables) {
+    const auto is_experimental = table.optimizer_info()->is_experimental;
+    if (is_experimental != nullptr && is_experimental(table.hyperparameters)) {
+      return Unimplemented(
+          TableName(table), ": optimizer '", table.optimizer,
+          "' is experimental, no public text fixes its formula; set option "
+          "experimental_optimizers to run our reading of it");
+    }
+  }
   return Status();
 }
 

@@ -5,6 +5,7 @@
 #define TPULESS_CC_ENGINE_ENGINE_CONFIG_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,15 +32,21 @@ struct TableConfig {
   int64_t num_features = 0;     // Table layout only, else filled in.
 
   std::string optimizer;  // OptimizerInfo::name.
+  // Of a user_defined_program, whose slots are the program's; else null.
+  std::shared_ptr<const OptimizerInfo> user_optimizer;
   Hyperparameters hyperparameters;
   float learning_rate = 0;                   // If there is no tag.
   std::optional<int32_t> learning_rate_tag;  // Index into Send's rates.
+  std::optional<int32_t> dynamic_input_tag;  // Likewise.
   std::optional<Limits> clip_weights;
   std::optional<Limits> clip_gradients;
   float weight_decay_factor = 0;
   bool multiply_weight_decay_by_learning_rate = false;
   bool accumulate_gradients = true;
   std::optional<SimulatedQuantization> quantization;
+
+  // Returns null if there is no such optimizer.
+  const OptimizerInfo* optimizer_info() const;
 };
 
 struct FeatureConfig {
@@ -79,6 +86,9 @@ struct EngineConfig {
 // Refuses a configuration that cannot run, naming the table or feature, and
 // fills in what one layout implies of the other.
 Status CheckAndComplete(EngineConfig& config);
+
+// Refuses optimizers that run only on request.
+Status CheckNoExperimentalOptimizers(const EngineConfig& config);
 
 }  // namespace tpuless
 

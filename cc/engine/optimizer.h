@@ -5,6 +5,7 @@
 #define TPULESS_CC_ENGINE_OPTIMIZER_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -42,6 +43,12 @@ struct Contribution {
   float gain;      // Factor on that tensor's row.
 };
 
+// What an optimizer's formula gets from a step besides the gradient.
+struct StepInputs {
+  float learning_rate;
+  float dynamic_input;  // 0 if OptimizerInfo::dynamic_input is empty.
+};
+
 // A table's update in one step, as an optimizer's inner loop sees it.
 struct TableUpdate {
   // Weights of row r start at `table + r * row_stride`, its slot variable k
@@ -58,7 +65,7 @@ struct TableUpdate {
   // By Contribution::tensor; each has `dimension` columns.
   const float* const* gradients;
 
-  float learning_rate;
+  StepInputs inputs;
   float weight_decay;            // Already times the learning rate, if so set.
   bool accumulate;               // Sum contributions, then one update.
   const Limits* clip_weights;    // Or null.
@@ -90,13 +97,26 @@ struct OptimizerInfo {
   std::string op_name;
   std::vector<std::string> slots;            // In load order.
   std::vector<std::string> hyperparameters;  // Field names in the proto.
-  // Name of the hyperparameter that asks for an update of all rows in each
-  // step, or empty.
-  std::string non_lazy;
+  std::function<std::unique_ptr<Optimizer>(const Hyperparameters&)> create;
+
   // Says what is wrong with the hyperparameters and table shape; null if
   // nothing can be.
-  Status (*check)(const Hyperparameters&, int64_t dimension);
-  std::unique_ptr<Optimizer> (*create)(const Hyperparameters&);
+  Status (*check)(const Hyperparameters&, int64_t dimension) = nullptr;
+  // Name of the hyperparameter that asks for an update of all rows in each
+  // step, or empty.
+  std::string non_lazy = {};
+  // Name of the field that holds the tag of one more dynamic input, or empty.
+  std::string dynamic_input = {};
+  // Whether public texts leave the formula open, so that it runs only on
+  // request; null if they never do.
+  bool (*is_experimental)(const Hyperparameters&) = nullptr;
+};
+
+// An optimizer of the proto that is refused.
+struct RefusedOptimizer {
+  std::string name;     // As in OptimizerInfo.
+  std::string op_name;  // As in OptimizerInfo.
+  std::string reason;
 };
 
 // Returns all optimizers of this build, in the order of the registry.
@@ -104,6 +124,9 @@ const std::vector<const OptimizerInfo*>& Optimizers();
 
 // Returns the optimizer by its proto field name; null if there is none.
 const OptimizerInfo* FindOptimizer(const std::string& name);
+
+// Returns those that no build has.
+const std::vector<RefusedOptimizer>& RefusedOptimizers();
 
 }  // namespace tpuless
 

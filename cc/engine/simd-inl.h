@@ -14,12 +14,13 @@
 #define TPULESS_CC_ENGINE_SIMD_INL_H_
 #endif
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "hwy/cache_control.h"
+#include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -77,15 +78,48 @@ struct Floats {
   friend HWY_INLINE Floats DivideOrZero(Floats a, Floats b) {
     return SelectIfZero(a, SelectIfZero(b, 0.0f, a / b), a / b);
   }
+  // Returns the sign of `a`: 1, -1, or `a` itself if it is 0 or NaN.
+  friend HWY_INLINE Floats Sign(Floats a) {
+    return SelectIfLess(0.0f, a, 1.0f, SelectIfLess(a, 0.0f, -1.0f, a));
+  }
+  // Returns sign(a) * max(abs(a) - by, 0) for by >= 0; NaN stays NaN.
+  friend HWY_INLINE Floats Shrink(Floats a, Floats by) {
+    return a - Clamp(a, Floats() - by, by);
+  }
   // Returns a^exponent; slow unless the exponent is 0, 1/2 or 1.
-  friend HWY_INLINE Floats Power(Floats a, float exponent) {
-    if (exponent == 0.5f) return Sqrt(a);
-    if (exponent == 1.0f) return a;
-    if (exponent == 0.0f) return 1.0f;
-    float lanes[hn::MaxLanes(D())];
+  friend HWY_INLINE Floats Power(Floats a, double exponent) {
+    if (exponent == 0.5) return Sqrt(a);
+    if (exponent == 1) return a;
+    if (exponent == 0) return 1.0f;
+    return GeneralPower(a, exponent);
+  }
+
+ private:
+  // Through logarithms of double precision, exact but for the last rounding.
+  // Of what has none, 0 and infinity get their limits, negative numbers NaN.
+  static HWY_INLINE Floats GeneralPower(Floats a, double exponent) {
+    constexpr size_t kLanes = hn::MaxLanes(D());
+    constexpr size_t kPart = HWY_MIN(kLanes, HWY_MAX_BYTES / sizeof(double));
+    const hn::CappedTag<float, kPart> part;
+    const hn::Rebind<double, decltype(part)> wide;
+    float lanes[kLanes];
     a.Store(lanes);
-    for (float& lane : lanes) lane = std::pow(lane, exponent);
-    return Load(lanes);
+    for (size_t i = 0; i < kLanes; i += kPart) {
+      const auto x = hn::PromoteTo(wide, hn::LoadU(part, lanes + i));
+      const auto y = hn::Mul(hn::Set(wide, exponent), hn::Log(wide, x));
+      // What is beyond is 0 or infinite as a float, and no range of Exp.
+      const auto power = hn::Exp(
+          wide, hn::Clamp(y, hn::Set(wide, -700.0), hn::Set(wide, 700.0)));
+      hn::StoreU(hn::DemoteTo(part, power), part, lanes + i);
+    }
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    const Floats at_zero = exponent > 0 ? 0.0f : kInfinity;
+    const Floats at_infinity = exponent > 0 ? kInfinity : 0.0f;
+    Floats power = Load(lanes);
+    power = SelectIfLess(a, kInfinity, power, at_infinity);
+    power =
+        SelectIfLess(0.0f, a, power, std::numeric_limits<float>::quiet_NaN());
+    return SelectIfZero(a, at_zero, power);
   }
 };
 

@@ -57,8 +57,7 @@ std::string BytesString(double num_bytes) {
 Status CheckTableMemory(const EngineConfig& config, int64_t limit) {
   double total = 0;
   for (const TableConfig& table : config.tables) {
-    const double num_variables =
-        1.0 + FindOptimizer(table.optimizer)->slots.size();
+    const double num_variables = 1.0 + table.optimizer_info()->slots.size();
     const double num_bytes = static_cast<double>(table.vocabulary_size) *
                              table.dimension * num_variables * sizeof(float);
     total += num_bytes;

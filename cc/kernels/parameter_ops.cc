@@ -20,23 +20,6 @@ using tensorflow::OpKernelConstruction;
 using tensorflow::OpKernelContext;
 using tensorflow::Tensor;
 
-// The optimizers for which TensorFlow has a pair of ops.
-constexpr const char* kOptimizers[] = {
-    "ADAM",
-    "Adadelta",
-    "Adagrad",
-    "AdagradMomentum",
-    "CenteredRMSProp",
-    "FTRL",
-    "FrequencyEstimator",
-    "MDLAdagradLight",
-    "Momentum",
-    "ProximalAdagrad",
-    "ProximalYogi",
-    "RMSProp",
-    "StochasticGradientDescent",
-};
-
 std::string OpName(const std::string& verb, const std::string& optimizer) {
   return StrCat(verb, "TPUEmbedding", optimizer, "Parameters");
 }
@@ -126,41 +109,35 @@ class RetrieveKernel final : public ParametersKernel {
   }
 };
 
-// Stands in for the ops of an optimizer that the engine lacks.
-class LackingOptimizerKernel final : public Kernel {
+// Stands in for the ops of an optimizer that the engine refuses.
+class RefusedOptimizerKernel final : public Kernel {
  public:
-  LackingOptimizerKernel(OpKernelConstruction* ctx, std::string optimizer)
+  RefusedOptimizerKernel(OpKernelConstruction* ctx, RefusedOptimizer optimizer)
       : Kernel(ctx), optimizer_(std::move(optimizer)) {}
 
  private:
   Status Run(OpKernelContext*) override {
-    return Unimplemented("optimizer '", optimizer_, "' is not supported");
+    return Unimplemented("optimizer '", optimizer_.name,
+                         "' is not supported: ", optimizer_.reason);
   }
 
-  const std::string optimizer_;
+  const RefusedOptimizer optimizer_;
 };
-
-bool IsImplemented(const std::string& optimizer) {
-  const auto& all = Optimizers();
-  return std::any_of(all.begin(), all.end(), [&](const OptimizerInfo* info) {
-    return info->op_name == optimizer;
-  });
-}
 
 }  // namespace
 
 void RegisterParameterKernels() {
-  for (const std::string optimizer : kOptimizers) {
-    if (IsImplemented(optimizer)) {
-      RegisterKernel<LoadKernel>(OpName("Load", optimizer));
-      RegisterKernel<RetrieveKernel>(OpName("Retrieve", optimizer));
-      continue;
-    }
-    const auto lacking = [optimizer](OpKernelConstruction* ctx) {
-      return new LackingOptimizerKernel(ctx, optimizer);
+  for (const OptimizerInfo* info : Optimizers()) {
+    if (info->op_name.empty()) continue;
+    RegisterKernel<LoadKernel>(OpName("Load", info->op_name));
+    RegisterKernel<RetrieveKernel>(OpName("Retrieve", info->op_name));
+  }
+  for (const RefusedOptimizer& refused : RefusedOptimizers()) {
+    const auto refuse = [refused](OpKernelConstruction* ctx) {
+      return new RefusedOptimizerKernel(ctx, refused);
     };
-    RegisterKernel(OpName("Load", optimizer), lacking);
-    RegisterKernel(OpName("Retrieve", optimizer), lacking);
+    RegisterKernel(OpName("Load", refused.op_name), refuse);
+    RegisterKernel(OpName("Retrieve", refused.op_name), refuse);
   }
 }
 

@@ -32,7 +32,7 @@ py::dict DescribeTable(const TableConfig& table) {
       "name"_a = table.name, "vocabulary_size"_a = table.vocabulary_size,
       "dimension"_a = table.dimension, "num_features"_a = table.num_features,
       "optimizer"_a = table.optimizer,
-      "slots"_a = FindOptimizer(table.optimizer)->slots,
+      "slots"_a = table.optimizer_info()->slots,
       "hyperparameters"_a = table.hyperparameters.values(),
       "learning_rate"_a = table.learning_rate,
       "learning_rate_tag"_a = table.learning_rate_tag);

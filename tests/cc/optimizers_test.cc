@@ -26,6 +26,11 @@ constexpr int64_t kVocabularySize = 12;
 // number on the way.
 constexpr double kRoundings = 8 * 4;
 
+bool IsNonLazy(const OptimizerCase& test_case) {
+  const std::string& field = FindOptimizer(test_case.optimizer)->non_lazy;
+  return !field.empty() && test_case.hyperparameters.count(field) > 0;
+}
+
 class OptimizerTest : public ::testing::TestWithParam<OptimizerCase> {
  protected:
   static TableConfig Config(int64_t dimension) {
@@ -57,6 +62,7 @@ class OptimizerTest : public ::testing::TestWithParam<OptimizerCase> {
     for (int i = 0; i < 20; ++i) step.ids.push_back(random_() % 8);
     step.values = RandomFloats(20 * dimension, -1, 1, random_);
     step.gains = RandomFloats(20, -1, 2, random_);
+    step.learning_rates = {GetParam().inputs().dynamic_input};
     return step;
   }
 
@@ -70,11 +76,11 @@ class OptimizerTest : public ::testing::TestWithParam<OptimizerCase> {
     std::vector<double> slots;
     for (size_t k = 1; k < before.size(); ++k) slots.push_back(before[k][at]);
     const auto update = [&](double g) {
-      GetParam().formula(config.hyperparameters, config.learning_rate, g, w,
+      GetParam().formula(config.hyperparameters, GetParam().inputs(), g, w,
                          slots.data());
     };
     double sum = 0;
-    bool touched = config.hyperparameters["use_non_lazy_adam"] != 0;
+    bool touched = IsNonLazy(GetParam());
     for (size_t i = 0; i < step.ids.size(); ++i) {
       if (step.ids[i] != row) continue;
       const double g =
@@ -117,10 +123,10 @@ TEST_P(OptimizerTest, UpdatesEachTouchedRowOnceWithTheSum) {
   }
 }
 
-TEST_P(OptimizerTest, WithoutAccumulationUpdatesOnceAContribution) {
-  if (GetParam().hyperparameters.count("use_non_lazy_adam") > 0) {
-    GTEST_SKIP() << "an update of all rows needs accumulation";
-  }
+// Of the optimizers that need not update all rows in each step.
+class LazyOptimizerTest : public OptimizerTest {};
+
+TEST_P(LazyOptimizerTest, WithoutAccumulationUpdatesOnceAContribution) {
   for (const int64_t dimension : Dimensions()) {
     TableConfig config = Config(dimension);
     config.accumulate_gradients = false;
@@ -128,10 +134,7 @@ TEST_P(OptimizerTest, WithoutAccumulationUpdatesOnceAContribution) {
   }
 }
 
-TEST_P(OptimizerTest, LeavesOtherRowsAsTheyWere) {
-  if (GetParam().hyperparameters.count("use_non_lazy_adam") > 0) {
-    GTEST_SKIP() << "there are no other rows";
-  }
+TEST_P(LazyOptimizerTest, LeavesOtherRowsAsTheyWere) {
   const TableConfig config = Config(Dimensions().back());
   const Variables before = RandomVariables(config);
   const StepGradients step = RandomStep(config.dimension);
@@ -152,8 +155,9 @@ TEST_P(OptimizerTest, ReadsTheLearningRateOfItsTag) {
   StepGradients step = RandomStep(1);
   const Variables expected = AfterStep(config, before, step);
 
-  config.learning_rate_tag = 1;
-  step.learning_rates = {-99, config.learning_rate};
+  config.learning_rate_tag = 2;
+  step.learning_rates.push_back(-99);
+  step.learning_rates.push_back(config.learning_rate);
   config.learning_rate = 55;
 
   EXPECT_EQ(AfterStep(config, before, step), expected);
@@ -171,6 +175,7 @@ TEST_P(OptimizerTest, SameBitsForAnyNumberOfThreads) {
   StepGradients step;
   for (int i = 0; i < 4000; ++i) step.ids.push_back(random_() % 3000);
   step.values = RandomFloats(4000 * config.dimension, -1, 1, random_);
+  step.learning_rates = {GetParam().inputs().dynamic_input};
   const Variables expected = AfterStep(config, before, step);
 
   for (const int num_threads : {2, 5}) {
@@ -182,6 +187,17 @@ TEST_P(OptimizerTest, SameBitsForAnyNumberOfThreads) {
 
 INSTANTIATE_TEST_SUITE_P(All, OptimizerTest,
                          ::testing::ValuesIn(OptimizerCases()),
+                         [](const auto& info) { return info.param.name; });
+
+std::vector<OptimizerCase> LazyOptimizerCases() {
+  std::vector<OptimizerCase> cases = OptimizerCases();
+  cases.erase(std::remove_if(cases.begin(), cases.end(), IsNonLazy),
+              cases.end());
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, LazyOptimizerTest,
+                         ::testing::ValuesIn(LazyOptimizerCases()),
                          [](const auto& info) { return info.param.name; });
 
 TEST(OptimizersTest, EveryOneIsTested) {

@@ -15,9 +15,7 @@ pytestmark = [
     pytest.mark.usefixtures("engine"),
 ]
 
-_SUPPORTED = {optimizer["name"] for optimizer in _engine.optimizers()}
-_RUN = [e for e in golden.index() if set(e.optimizers) <= _SUPPORTED]
-_REFUSED = [e for e in golden.index() if not set(e.optimizers) <= _SUPPORTED]
+_EXPERIMENTAL = [entry for entry in golden.index() if entry.experimental]
 
 
 def _assert_close(actual, expected, what):
@@ -57,7 +55,7 @@ def _run(backend, vector):
                     _assert_close(actual, expected, what)
 
 
-@pytest.mark.parametrize("entry", _RUN, ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", golden.index(), ids=lambda entry: entry.name)
 @pytest.mark.parametrize("backend", raw_ops.BACKENDS, ids=lambda b: b.name)
 def test_results_are_those_of_the_vector(entry, backend):
     vector = golden.read(entry.name)
@@ -68,22 +66,21 @@ def test_results_are_those_of_the_vector(entry, backend):
     )
 
 
-@pytest.mark.parametrize("entry", _REFUSED, ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", _EXPERIMENTAL, ids=lambda entry: entry.name)
 @pytest.mark.parametrize("backend", raw_ops.BACKENDS, ids=lambda b: b.name)
-def test_an_optimizer_that_is_not_there_is_refused_by_name(entry, backend):
-    name = next(o for o in entry.optimizers if o not in _SUPPORTED)
-    table = entry.optimizers.index(name)
-    known = ", ".join(f"'{o['name']}'" for o in _engine.optimizers())
-
+def test_an_experimental_optimizer_is_refused_without_the_option(
+    entry, backend
+):
     with raw_ops.refused(
         backend.error("UNIMPLEMENTED"),
-        f"table 't{table}': optimizer '{name}' is not supported, "
-        f"expected one of {known}",
+        f"table 't0': optimizer '{entry.optimizers[0]}' is experimental, no "
+        "public text fixes its formula; set option experimental_optimizers to "
+        "run our reading of it",
     ):
         backend(golden.read_config(entry.name))
 
 
-def test_every_vector_is_run_or_refused():
+def test_every_optimizer_has_its_vectors():
     # Cases by optimizer; those of two optimizers count for both.
     expected = {
         "adadelta": 3,
@@ -107,11 +104,11 @@ def test_every_vector_is_run_or_refused():
 
     counts = {
         name: sum(name in entry.optimizers for entry in golden.index())
-        for name in expected
+        for name in {o["name"] for o in _engine.optimizers()}
     }
 
     assert counts == expected
-    assert len(_RUN) + len(_REFUSED) == len(golden.index()) == 156
+    assert len(golden.index()) == 156
 
 
 def test_the_vectors_are_those_that_were_given():

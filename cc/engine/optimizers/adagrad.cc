@@ -20,9 +20,9 @@ struct Adagrad {
   static constexpr int kNumSlots = 1;
   explicit Adagrad(const Hyperparameters&) {}
   template <class V>
-  HWY_INLINE void Update(V learning_rate, V g, V& w, V* slot) const {
+  HWY_INLINE void Update(const StepInputs& in, V g, V& w, V* slot) const {
     slot[0] += g * g;
-    w -= learning_rate * DivideOrZero(g, Sqrt(slot[0]));
+    w -= V(in.learning_rate) * DivideOrZero(g, Sqrt(slot[0]));
   }
 };
 
@@ -43,8 +43,6 @@ const OptimizerInfo& AdagradInfo() {
       /*op_name=*/"Adagrad",
       /*slots=*/{"accumulators"},
       /*hyperparameters=*/{},
-      /*non_lazy=*/"",
-      /*check=*/nullptr,
       /*create=*/[](const Hyperparameters& hyperparameters) {
         return HWY_DYNAMIC_DISPATCH(CreateAdagrad)(hyperparameters);
       }};

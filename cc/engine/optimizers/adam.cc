@@ -27,14 +27,14 @@ struct Adam {
         epsilon(hyperparameters["epsilon"]),
         sum_inside_sqrt(hyperparameters["use_sum_inside_sqrt"] != 0) {}
   template <class V>
-  HWY_INLINE void Update(V learning_rate, V g, V& w, V* slot) const {
+  HWY_INLINE void Update(const StepInputs& in, V g, V& w, V* slot) const {
     V& m = slot[0];
     V& v = slot[1];
     m = V(beta1) * m + V(1 - beta1) * g;
     v = V(beta2) * v + V(1 - beta2) * g * g;
     const V divisor =
         sum_inside_sqrt ? Sqrt(v + V(epsilon * epsilon)) : Sqrt(v) + V(epsilon);
-    w -= DivideOrZero(learning_rate * m, divisor);
+    w -= DivideOrZero(V(in.learning_rate) * m, divisor);
   }
   float beta1, beta2, epsilon;
   bool sum_inside_sqrt;
@@ -58,11 +58,12 @@ const OptimizerInfo& AdamInfo() {
       /*slots=*/{"momenta", "velocities"},
       /*hyperparameters=*/
       {"beta1", "beta2", "epsilon", "use_non_lazy_adam", "use_sum_inside_sqrt"},
-      /*non_lazy=*/"use_non_lazy_adam",
-      /*check=*/nullptr,
-      /*create=*/[](const Hyperparameters& hyperparameters) {
+      /*create=*/
+      [](const Hyperparameters& hyperparameters) {
         return HWY_DYNAMIC_DISPATCH(CreateAdam)(hyperparameters);
-      }};
+      },
+      /*check=*/nullptr,
+      /*non_lazy=*/"use_non_lazy_adam"};
   return info;
 }
 

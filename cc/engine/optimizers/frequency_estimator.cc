@@ -28,7 +28,8 @@ struct FrequencyEstimator {
         max_delta(hyperparameters["max_delta"]),
         outlier_threshold(hyperparameters["outlier_threshold"]) {}
   template <class V>
-  HWY_INLINE void Update(V step, V, V& w, V* slot) const {
+  HWY_INLINE void Update(const StepInputs& in, V, V& w, V* slot) const {
+    const V step = in.learning_rate;
     const V delta = step - slot[0];
     const V capped = SelectIfLess(max_delta, delta, max_delta, delta);
     w = SelectIfLess(delta, V(outlier_threshold) * w,
@@ -63,11 +64,11 @@ const OptimizerInfo& FrequencyEstimatorInfo() {
       /*slots=*/{"last_hit_step"},
       /*hyperparameters=*/
       {"tau", "max_delta", "outlier_threshold", "weight_exponent"},
-      /*non_lazy=*/"",
-      /*check=*/CheckDimension,
-      /*create=*/[](const Hyperparameters& hyperparameters) {
+      /*create=*/
+      [](const Hyperparameters& hyperparameters) {
         return HWY_DYNAMIC_DISPATCH(CreateFrequencyEstimator)(hyperparameters);
-      }};
+      },
+      /*check=*/CheckDimension};
   return info;
 }
 

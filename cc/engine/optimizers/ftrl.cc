@@ -35,7 +35,8 @@ struct Ftrl {
         beta(hyperparameters["beta"]),
         multiply_linear_by_lr(hyperparameters["multiply_linear_by_lr"] != 0) {}
   template <class V>
-  HWY_INLINE void Update(V learning_rate, V g, V& w, V* slot) const {
+  HWY_INLINE void Update(const StepInputs& in, V g, V& w, V* slot) const {
+    const V learning_rate = in.learning_rate;
     V& a = slot[0];
     V& z = slot[1];
     const V old_power = Power(a, power);
@@ -77,8 +78,6 @@ const OptimizerInfo& FtrlInfo() {
       /*slots=*/{"accumulators", "linears"},
       /*hyperparameters=*/
       {"l1", "l2", "lr_power", "beta", "multiply_linear_by_lr"},
-      /*non_lazy=*/"",
-      /*check=*/nullptr,
       /*create=*/[](const Hyperparameters& hyperparameters) {
         return HWY_DYNAMIC_DISPATCH(CreateFtrl)(hyperparameters);
       }};

@@ -25,7 +25,8 @@ struct Momentum {
       : momentum(hyperparameters["momentum"]),
         use_nesterov(hyperparameters["use_nesterov"] != 0) {}
   template <class V>
-  HWY_INLINE void Update(V learning_rate, V g, V& w, V* slot) const {
+  HWY_INLINE void Update(const StepInputs& in, V g, V& w, V* slot) const {
+    const V learning_rate = in.learning_rate;
     V& m = slot[0];
     m = V(momentum) * m + g;
     w -= use_nesterov ? learning_rate * g + learning_rate * V(momentum) * m
@@ -52,8 +53,6 @@ const OptimizerInfo& MomentumInfo() {
       /*op_name=*/"Momentum",
       /*slots=*/{"momenta"},
       /*hyperparameters=*/{"momentum", "use_nesterov"},
-      /*non_lazy=*/"",
-      /*check=*/nullptr,
       /*create=*/[](const Hyperparameters& hyperparameters) {
         return HWY_DYNAMIC_DISPATCH(CreateMomentum)(hyperparameters);
       }};

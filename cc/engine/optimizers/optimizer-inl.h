@@ -6,9 +6,9 @@
 //   static constexpr int kNumSlots;
 //   explicit Struct(const Hyperparameters&);
 //   template <class V>  // Floats of some length: one piece of a row.
-//   void Update(V learning_rate, V g, V& w, V* slot) const;
+//   void Update(const StepInputs& in, V g, V& w, V* slot) const;
 // then TPULESS_COMPILE_OPTIMIZER(Struct), its OptimizerInfo, and a line in
-// registry.cc. The file is compiled once a SIMD target.
+// registry.h. The file is compiled once a SIMD target.
 
 // Per-target include guard.
 #if defined(TPULESS_CC_ENGINE_OPTIMIZERS_OPTIMIZER_INL_H_) == \
@@ -67,7 +67,7 @@ HWY_INLINE void UpdateColumns(D, const Algorithm& algorithm,
                      update.clip_gradients->upper);
       }
       if (update.weight_decay != 0) w[i] -= V(update.weight_decay) * w[i];
-      algorithm.Update(V(update.learning_rate), g[i], w[i], slots[i]);
+      algorithm.Update(update.inputs, g[i], w[i], slots[i]);
       if (update.clip_weights != nullptr) {
         w[i] =
             Clamp(w[i], update.clip_weights->lower, update.clip_weights->upper);

@@ -20,4 +20,11 @@ const OptimizerInfo* FindOptimizer(const std::string& name) {
   return nullptr;
 }
 
+const std::vector<RefusedOptimizer>& RefusedOptimizers() {
+  static const std::vector<RefusedOptimizer> refused = {
+      {"mdl_adagrad_light", "MDLAdagradLight",
+       "no public text gives its formula"}};
+  return refused;
+}
+
 }  // namespace tpuless

@@ -10,10 +10,21 @@
 #define TPULESS_OPTIMIZERS(X)  \
   X(StochasticGradientDescent) \
   X(Adagrad)                   \
-  X(Adam)                      \
+  X(AdagradMomentum)           \
+  X(BoundedAdagrad)            \
+  X(FrequencyAwareAdagrad)     \
+  X(ProximalAdagrad)           \
   X(Ftrl)                      \
+  X(Adam)                      \
+  X(OnlineYogi)                \
+  X(ProximalYogi)              \
+  X(Lion)                      \
   X(Momentum)                  \
-  X(FrequencyEstimator)
+  X(RmsProp)                   \
+  X(CenteredRmsProp)           \
+  X(Adadelta)                  \
+  X(FrequencyEstimator)        \
+  X(Assign)
 
 namespace tpuless {
 

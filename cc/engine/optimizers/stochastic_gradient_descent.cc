@@ -19,8 +19,8 @@ struct StochasticGradientDescent {
   static constexpr int kNumSlots = 0;
   explicit StochasticGradientDescent(const Hyperparameters&) {}
   template <class V>
-  HWY_INLINE void Update(V learning_rate, V g, V& w, V*) const {
-    w -= learning_rate * g;
+  HWY_INLINE void Update(const StepInputs& in, V g, V& w, V*) const {
+    w -= V(in.learning_rate) * g;
   }
 };
 
@@ -41,8 +41,6 @@ const OptimizerInfo& StochasticGradientDescentInfo() {
       /*op_name=*/"StochasticGradientDescent",
       /*slots=*/{},
       /*hyperparameters=*/{},
-      /*non_lazy=*/"",
-      /*check=*/nullptr,
       /*create=*/[](const Hyperparameters& hyperparameters) {
         return HWY_DYNAMIC_DISPATCH(CreateStochasticGradientDescent)(
             hyperparameters);
