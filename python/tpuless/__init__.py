@@ -25,6 +25,7 @@ from tpuless._control import (  # noqa: E402
 )
 from tpuless._factory import SendTPUEmbeddingGradients  # noqa: E402
 from tpuless._load import library_path  # noqa: E402
+from tpuless._rates import bias_corrected_learning_rate  # noqa: E402
 from tpuless._scope import Ops, Scope  # noqa: E402
 from tpuless.statistics_pb2 import Statistics, TableStatistics  # noqa: E402
 
@@ -41,6 +42,7 @@ __all__ = [
     "TableStatistics",
     "__version__",
     "abandon_step",
+    "bias_corrected_learning_rate",
     "is_active",
     "library_path",
     "reset",

@@ -6,8 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <random>
 #include <string>
@@ -21,6 +23,12 @@
 
 namespace tpuless {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::NanSensitiveFloatEq;
+using ::testing::Pointwise;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // Returns the targets that are compiled in and that this machine runs.
 std::vector<int64_t> Targets() {
@@ -76,6 +84,7 @@ TEST_P(SimdUpdateTest, UpdatesGiveTheSameBits) {
   for (int i = 0; i < 100; ++i) step.ids.push_back(random() % 35);
   step.values = RandomFloats(100 * dimension, -1, 1, random);
   step.gains = RandomFloats(100, -1, 2, random);
+  step.learning_rates = {GetParam().inputs().dynamic_input};
 
   std::vector<Variables> results;
   for (const int64_t target : Targets()) {
@@ -94,6 +103,51 @@ TEST_P(SimdUpdateTest, UpdatesGiveTheSameBits) {
 INSTANTIATE_TEST_SUITE_P(All, SimdUpdateTest,
                          ::testing::ValuesIn(OptimizerCases()),
                          [](const auto& info) { return info.param.name; });
+
+// With momentum 0 and a gradient that adds nothing to its accumulator, the
+// second slot becomes g / a^(1 / 3).
+TEST(SimdPowerTest, PowersAreRoundedOnceAndHaveTheirLimits) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  std::vector<float> bases = {kInfinity, kNan, -1.0f, 1.0f};
+  std::vector<float> expected = {0.0f, kNan, kNan, 0x1p-60f};
+  std::mt19937 random(31);
+  for (const float exponent : RandomFloats(123, -60, 75, random)) {
+    bases.push_back(std::exp(exponent));
+    expected.push_back(0x1p-60f /
+                       static_cast<float>(std::cbrt(double{bases.back()})));
+  }
+  const int64_t dimension = static_cast<int64_t>(bases.size());
+  TableConfig config = Table("user", 1, dimension, 0, "adagrad_momentum");
+  config.hyperparameters.Set("exponent", 3);
+  config.hyperparameters.Set("beta2", 1);
+  const std::vector<float> zeros(dimension);
+
+  for (const int64_t target : Targets()) {
+    const OnTarget on(target);
+    const Variables after =
+        AfterStep(config, {zeros, bases, zeros},
+                  {{0}, std::vector<float>(dimension, 0x1p-60f), {}, {}});
+
+    EXPECT_THAT(after[2], Pointwise(NanSensitiveFloatEq(), expected))
+        << hwy::TargetName(target);
+  }
+}
+
+TEST(SimdPowerTest, ThePowerOfZeroIsZero) {
+  TableConfig config = Table("user", 1, 3, 0, "adagrad_momentum");
+  config.hyperparameters.Set("exponent", 3);
+  config.hyperparameters.Set("beta2", 1);
+
+  for (const int64_t target : Targets()) {
+    const OnTarget on(target);
+
+    // 0 / 0 counts as 0, 1 / 0 does not.
+    EXPECT_THAT(AfterStep(config, {{1, 2, 3}, {0, 0, 0}, {0, 0, 0}},
+                          {{0}, {0, 0, 0x1p-90f}, {}, {}})[2],
+                ElementsAre(0, 0, kInfinity))
+        << hwy::TargetName(target);
+  }
+}
 
 TEST(SimdLookupTest, LookupsGiveTheSameBits) {
   for (const bool quantized : {false, true}) {
