@@ -35,7 +35,7 @@ PYTEST := $(BIN)/python -m pytest
 # Recipes run many jobs of their own, in one build folder.
 .NOTPARALLEL:
 .PHONY: help setup build test test-slow test-cc test-python demo lint format \
-  wheel bench-step bench-cc asan tsan requirements clean
+  wheel bench-step bench-optimizers asan tsan requirements clean
 
 help: ## Lists the targets.
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' Makefile | expand -t 18
@@ -95,10 +95,10 @@ bench-step: build ## Measures a training step, and loading a table.
 	$(BIN)/python benchmarks/step.py
 	$(BIN)/python benchmarks/load.py
 
-bench-cc: $(VENV)/.dev ## Measures the engine's parts.
+bench-optimizers: $(VENV)/.dev ## Measures the update of every optimizer.
 	cmake --preset benchmark
 	cmake --build --preset benchmark
-	for benchmark in build/benchmark/*_benchmark; do $$benchmark || exit; done
+	$(BIN)/python benchmarks/optimizers.py build/benchmark/optimizers_benchmark
 
 asan: $(VENV)/.dev ## Tests the engine under AddressSanitizer and UBSan.
 	cmake --preset asan

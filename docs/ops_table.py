@@ -55,7 +55,7 @@ def _family() -> list[str]:
     return sorted(name for name in names if _FAMILY.search(name))
 
 
-def _row(name: str, optimizers: frozenset[str]) -> tuple[str, str]:
+def _row(name: str, refused: dict[str, str]) -> tuple[str, str]:
     """Returns the second and third column of an op."""
     if not kernels.get_registered_kernels_for_op(name).kernel:
         for pattern, reason in _NO_KERNEL.items():
@@ -65,8 +65,8 @@ def _row(name: str, optimizers: frozenset[str]) -> tuple[str, str]:
     if name == "EnqueueTPUEmbeddingBatch":
         return "refused", "its serialized form is not public"
     parameters = _PARAMETERS.match(name)
-    if parameters and parameters[1] not in optimizers:
-        return "refused", f"optimizer {parameters[1]} is not supported"
+    if parameters and parameters[1] in refused:
+        return "refused", refused[parameters[1]]
     if name.startswith("Tpuless"):
         return "runs", "our own"
     return "runs", ""
@@ -74,12 +74,15 @@ def _row(name: str, optimizers: frozenset[str]) -> tuple[str, str]:
 
 def render() -> str:
     """Returns the text of docs/ops.md for this build."""
-    optimizers = frozenset(each["op_name"] for each in _engine.optimizers())
+    refused = {
+        each["op_name"]: each["reason"]
+        for each in _engine.refused_optimizers()
+    }
     assert tpuless.library_path()
     rows = (
         f"| `{name}` | {on_cpu} | {why} |".replace("|  |", "| |")
         for name in _family()
-        for on_cpu, why in [_row(name, optimizers)]
+        for on_cpu, why in [_row(name, refused)]
     )
     version = ".".join(tf.__version__.split(".")[:2])
     return _HEAD.format(version=version) + "\n".join(rows) + "\n"

@@ -52,7 +52,18 @@ py::list DescribeOptimizers() {
   for (const OptimizerInfo* info : Optimizers()) {
     optimizers.append(py::dict(
         "name"_a = info->name, "op_name"_a = info->op_name,
-        "slots"_a = info->slots, "hyperparameters"_a = info->hyperparameters));
+        "slots"_a = info->slots, "hyperparameters"_a = info->hyperparameters,
+        "dynamic_input"_a = info->dynamic_input));
+  }
+  return optimizers;
+}
+
+py::list DescribeRefusedOptimizers() {
+  py::list optimizers;
+  for (const RefusedOptimizer& refused : RefusedOptimizers()) {
+    optimizers.append(py::dict("name"_a = refused.name,
+                               "op_name"_a = refused.op_name,
+                               "reason"_a = refused.reason));
   }
   return optimizers;
 }

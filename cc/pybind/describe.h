@@ -14,6 +14,7 @@ namespace tpuless {
 // Returns a dict of name, op_name, slots and hyperparameters for each
 // optimizer of this build.
 pybind11::list DescribeOptimizers();
+pybind11::list DescribeRefusedOptimizers();
 
 // Returns a checked configuration as a dict; its keys are in _engine.pyi.
 pybind11::dict DescribeConfig(const EngineConfig& config);

@@ -67,6 +67,7 @@ py::dict Describe(const py::bytes& config) {
 
 PYBIND11_MODULE(_engine, module) {
   module.def("optimizers", &DescribeOptimizers);
+  module.def("refused_optimizers", &DescribeRefusedOptimizers);
   module.def("describe", &Describe, "config"_a);
 
   py::enum_<EnqueueForm>(module, "EnqueueForm")

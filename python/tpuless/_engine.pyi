@@ -14,6 +14,12 @@ class OptimizerDescription(TypedDict):
     op_name: str  # Within Load and Retrieve ops; "" where there are none.
     slots: list[str]
     hyperparameters: list[str]
+    dynamic_input: str  # Field with its tag; "" where there is none.
+
+class RefusedOptimizerDescription(TypedDict):
+    name: str
+    op_name: str
+    reason: str
 
 class TableDescription(TypedDict):
     name: str
@@ -46,6 +52,7 @@ class ConfigDescription(TypedDict):
     memory_limit: int
 
 def optimizers() -> list[OptimizerDescription]: ...
+def refused_optimizers() -> list[RefusedOptimizerDescription]: ...
 def describe(config: bytes) -> ConfigDescription: ...
 
 class EnqueueForm(enum.Enum):

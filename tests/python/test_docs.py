@@ -12,7 +12,6 @@ import re
 import types
 
 import pytest
-from tpuless import _engine
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -41,20 +40,6 @@ def test_readme_code_prints_what_the_readme_says():
         exec(compile(code, "README.md", "exec"), {})
 
     assert printed.getvalue() == expected
-
-
-def test_readme_names_every_optimizer_of_the_registry():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    text = " ".join(text.lower().split())
-    spelled = {
-        "stochastic_gradient_descent": "sgd",
-        "frequency_estimator": "frequency estimator",
-    }
-
-    names = [each["name"] for each in _engine.optimizers()]
-
-    for name in names:
-        assert spelled.get(name, name) in text, name
 
 
 def test_table_of_ops_is_that_of_this_build():
