@@ -9,6 +9,7 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "cc/engine/engine_config.h"
 #include "tests/cc/configs.h"
@@ -143,6 +144,39 @@ TEST(EngineConfigRefusalsTest, UnknownOptimizerNamesTheKnownOnes) {
                            known));
 }
 
+TEST(EngineConfigRefusalsTest, OptimizersWithoutAPublicFormula) {
+  EXPECT_THAT(AfterTableChange(
+                  [](auto& table) { table.optimizer = "mdl_adagrad_light"; }),
+              StatusIs(StatusCode::kUnimplemented,
+                       "table 'user': optimizer 'mdl_adagrad_light' is not "
+                       "supported: no public text gives its formula"));
+}
+
+TEST(EngineConfigRefusalsTest, ExperimentalOptimizers) {
+  for (const auto& [optimizer, hyperparameter] :
+       {std::pair("bounded_adagrad", "max_var_update"),
+        std::pair("frequency_aware_adagrad", ""),
+        std::pair("online_yogi", "")}) {
+    EngineConfig config = TableLayout(2, {Table("user", 4, 2, 1, optimizer)});
+    config.tables[0].hyperparameters.Set(hyperparameter, .5);
+
+    EXPECT_THAT(CheckNoExperimentalOptimizers(config),
+                StatusIs(StatusCode::kUnimplemented,
+                         StrCat("table 'user': optimizer '", optimizer,
+                                "' is experimental, no public text fixes its "
+                                "formula; set option experimental_optimizers "
+                                "to run our reading of it")));
+  }
+}
+
+TEST(EngineConfigRefusalsTest, StepCounterOfFrequencyAwareAdagrad) {
+  EXPECT_THAT(AfterTableChange([](auto& table) {
+                table.optimizer = "frequency_aware_adagrad";
+              }),
+              IsInvalidArgument("table 'user': frequency_aware_adagrad."
+                                "step_counter must be set"));
+}
+
 TEST(EngineConfigRefusalsTest, DimensionOfTheFrequencyEstimator) {
   EXPECT_THAT(AfterTableChange(
                   [](auto& table) { table.optimizer = "frequency_estimator"; }),
@@ -167,6 +201,17 @@ TEST(EngineConfigRefusalsTest, NonLazyWithoutAccumulation) {
                 table.accumulate_gradients = false;
               }),
               IsInvalidArgument("table 'user': use_non_lazy_adam must not be "
+                                "set where gradient_accumulation_status is "
+                                "DISABLED"));
+}
+
+TEST(EngineConfigRefusalsTest, NonLazyLionWithoutAccumulation) {
+  EXPECT_THAT(AfterTableChange([](auto& table) {
+                table.optimizer = "lion";
+                table.hyperparameters.Set("use_non_lazy_lion", 1);
+                table.accumulate_gradients = false;
+              }),
+              IsInvalidArgument("table 'user': use_non_lazy_lion must not be "
                                 "set where gradient_accumulation_status is "
                                 "DISABLED"));
 }
@@ -212,6 +257,25 @@ TEST(EngineConfigRefusalsTest, NegativeLearningRateTag) {
       AfterTableChange([](auto& table) { table.learning_rate_tag = -1; }),
       IsInvalidArgument("table 'user': learning rate tag must be >= 0, got "
                         "-1"));
+}
+
+TEST(EngineConfigRefusalsTest, NegativeDynamicInputTag) {
+  EXPECT_THAT(AfterTableChange([](auto& table) {
+                table.optimizer = "frequency_aware_adagrad";
+                table.dynamic_input_tag = -2;
+              }),
+              IsInvalidArgument("table 'user': dynamic input tag must be >= 0, "
+                                "got -2"));
+}
+
+TEST(EngineConfigRefusalsTest, HoleInTagsOfDynamicInputs) {
+  EXPECT_THAT(AfterTableChange([](auto& table) {
+                table.optimizer = "frequency_aware_adagrad";
+                table.learning_rate_tag = 0;
+                table.dynamic_input_tag = 2;
+              }),
+              IsInvalidArgument("learning rate tags of all tables must be 0 to "
+                                "n - 1 without a hole, got 2 but no 1"));
 }
 
 TEST(EngineConfigRefusalsTest, HoleInLearningRateTags) {

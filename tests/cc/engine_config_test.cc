@@ -97,9 +97,33 @@ TEST(EngineConfigTest, NumberOfLearningRatesIsThatOfDistinctTags) {
   EXPECT_EQ(config.num_learning_rates(), 2);
 }
 
+TEST(EngineConfigTest, DynamicInputsAreAmongTheLearningRates) {
+  EngineConfig config = TableLayout(
+      1, {Table("a", 8, 2, 1), Table("b", 8, 2, 1, "frequency_aware_adagrad")});
+  config.tables[0].learning_rate_tag = 0;
+  config.tables[1].dynamic_input_tag = 1;
+
+  EXPECT_THAT(CheckAndComplete(config), IsOk());
+  EXPECT_EQ(config.num_learning_rates(), 2);
+}
+
+TEST(EngineConfigTest, MostOptimizersAreNotExperimental) {
+  for (const OptimizerInfo* info : Optimizers()) {
+    if (info->name == "frequency_aware_adagrad" ||
+        info->name == "online_yogi") {
+      continue;
+    }
+    const EngineConfig config =
+        TableLayout(1, {Table("user", 8, 1, 1, info->name)});
+
+    EXPECT_THAT(CheckNoExperimentalOptimizers(config), IsOk()) << info->name;
+  }
+}
+
 TEST(EngineConfigTest, EveryOptimizerIsAccepted) {
   for (const OptimizerInfo* info : Optimizers()) {
     EngineConfig config = TableLayout(1, {Table("user", 8, 1, 1, info->name)});
+    if (!info->dynamic_input.empty()) config.tables[0].dynamic_input_tag = 0;
 
     EXPECT_THAT(CheckAndComplete(config), IsOk()) << info->name;
   }

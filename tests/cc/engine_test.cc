@@ -19,6 +19,17 @@
 namespace tpuless {
 namespace {
 
+TEST(EngineCreateTest, ExperimentalOptimizersRunOnRequest) {
+  const EngineConfig config =
+      Completed(TableLayout(2, {Table("user", 4, 2, 1, "online_yogi")}));
+  EngineOptions options;
+  EXPECT_EQ(Engine::Create(config, options).status().code(),
+            StatusCode::kUnimplemented);
+
+  options.experimental_optimizers = true;
+  EXPECT_THAT(Engine::Create(config, options).status(), IsOk());
+}
+
 class EngineTest : public ::testing::Test {
  protected:
   EngineTest() {

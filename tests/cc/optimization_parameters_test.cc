@@ -101,6 +101,27 @@ TEST(OptimizationParametersTest, RefusesATableWithoutOptimizer) {
       IsInvalidArgument("table 'user': no optimization algorithm specified"));
 }
 
+// A message of a table with this optimizer and dynamic input, by reflection:
+// older protos do not know the field.
+TEST(OptimizationParametersTest, ReadsTheTagOfADynamicInput) {
+  const auto* field =
+      tensorflow::tpu::OptimizationParameters::descriptor()->FindFieldByName(
+          "frequency_aware_adagrad");
+  if (field == nullptr) return;
+  const auto config = ParsedWith([&](auto& parameters) {
+    auto& optimizer =
+        *parameters.GetReflection()->MutableMessage(&parameters, field);
+    auto& input = *optimizer.GetReflection()->MutableMessage(
+        &optimizer, optimizer.GetDescriptor()->FindFieldByName("step_counter"));
+    input.GetReflection()->SetInt32(
+        &input, input.GetDescriptor()->FindFieldByName("tag"), 0);
+  });
+
+  ASSERT_THAT(config, IsOk());
+  EXPECT_EQ(config->tables[0].dynamic_input_tag, 0);
+  EXPECT_EQ(config->num_learning_rates(), 1);
+}
+
 TEST(OptimizationParametersTest, NamesAnOptimizerThatTensorFlowDoesNotKnow) {
   EXPECT_THAT(ParsedWith([](auto& parameters) {
                 parameters.clear_stochastic_gradient_descent();
