@@ -5,10 +5,14 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "cc/config/hlo_program.h"
+#include "cc/engine/optimizers/user_defined_program.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "google/protobuf/unknown_field_set.h"
@@ -84,6 +88,17 @@ std::optional<int32_t> DynamicInputTag(const Message& message) {
   return std::nullopt;
 }
 
+Status SetProgram(const xla::HloModuleProto& proto, TableConfig& table) {
+  Result<std::shared_ptr<const RowProgram>> program = ParseHloProgram(proto);
+  if (!program.ok()) {
+    return Status(
+        program.status().code(),
+        StrCat("table '", table.name, "': ", program.status().message()));
+  }
+  table.user_optimizer = UserDefinedProgramInfo(std::move(*program));
+  return Status();
+}
+
 Status SetOptimizer(const OptimizationParameters& proto, TableConfig& table) {
   const auto* oneof = proto.GetDescriptor()->FindOneofByName("parameters");
   const Reflection& reflection = *proto.GetReflection();
@@ -94,7 +109,9 @@ Status SetOptimizer(const OptimizationParameters& proto, TableConfig& table) {
     const Message& message = reflection.GetMessage(proto, field);
     table.hyperparameters = ToHyperparameters(message);
     table.dynamic_input_tag = DynamicInputTag(message);
-    return Status();
+    return proto.has_user_defined_program()
+               ? SetProgram(proto.user_defined_program().program(), table)
+               : Status();
   }
   const int unknown = UnknownOptimizer(proto);
   if (unknown != 0) {

@@ -96,6 +96,14 @@ Status CheckOptimizer(const TableConfig& table) {
     return InvalidArgument(TableName(table), ": ", table.optimizer, ".",
                            info->dynamic_input, " must be set");
   }
+  // On a TPU the sums of gradients are one slot more, of 7.
+  const size_t max_num_slots = table.accumulate_gradients ? 6 : 7;
+  if (info->slots.size() > max_num_slots) {
+    return InvalidArgument(
+        TableName(table), ": ", table.optimizer, " must have <= ",
+        max_num_slots, " slots unless gradient_accumulation_status is DISABLED,"
+        " got ", info->slots.size());
+  }
   if (!table.accumulate_gradients) {
     if (table.clip_gradients) {
       return InvalidArgument(TableName(table),
