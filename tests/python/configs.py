@@ -25,6 +25,14 @@ def _set_limits(message, limits):
         message.upper.value = upper
 
 
+def _set_hyperparameters(message, hyperparameters):
+    for field, value in hyperparameters.items():
+        if field == "step_counter":
+            message.step_counter.tag = value
+        else:
+            setattr(message, field, value)
+
+
 def table(
     name="t",
     vocabulary_size=3,
@@ -46,7 +54,8 @@ def table(
 
     Limits are (lower, upper), None where there is none; `quantization` is
     (lower, upper, num_buckets). A `tag` takes the place of `learning_rate`;
-    an `optimizer` of None leaves it out.
+    a `step_counter` among the hyperparameters is a tag, too. An `optimizer`
+    of None leaves it out.
     """
     message = _Configuration.TableDescriptor(
         name=name,
@@ -57,8 +66,9 @@ def table(
     parameters = message.optimization_parameters
     if optimizer is not None:
         getattr(parameters, optimizer).SetInParent()
-        for field, value in (hyperparameters or {}).items():
-            setattr(getattr(parameters, optimizer), field, value)
+        _set_hyperparameters(
+            getattr(parameters, optimizer), hyperparameters or {}
+        )
     if tag is None:
         parameters.learning_rate.constant = learning_rate
     else:

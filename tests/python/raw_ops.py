@@ -45,6 +45,13 @@ OP_NAMES = {
     "stochastic_gradient_descent": "StochasticGradientDescent",
 }
 
+# The ops that load and retrieve one table.
+PARAMETER_OPS = [
+    f"{verb}TPUEmbedding{name}Parameters"
+    for name in OP_NAMES.values()
+    for verb in ("Load", "Retrieve")
+]
+
 # Status code -> exception of TensorFlow's ops, of the simulator.
 ERRORS = {
     "INVALID_ARGUMENT": (tf.errors.InvalidArgumentError, ValueError),
@@ -86,6 +93,17 @@ def retrieve_op(optimizer: str):
     return getattr(
         tf.raw_ops, f"RetrieveTPUEmbedding{OP_NAMES[optimizer]}Parameters"
     )
+
+
+def call_parameter_op(name: str, variable, **attrs):
+    """Runs an op that loads, all inputs being `variable`, or retrieves."""
+    operation = getattr(tf.raw_ops, name)
+    keys = operation.__signature__.parameters
+    attr_names = {"num_shards", "shard_id", "table_id", "table_name", "config"}
+    tensors = {
+        key: variable for key in keys if key not in attr_names | {"name"}
+    }
+    return operation(**tensors, **{"num_shards": 1, "shard_id": 0, **attrs})
 
 
 def load_all(parameters, auxiliaries, config=b"", num_shards=1, shard_id=0):

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the other ops refuse: the whole message, and nothing changed."""
 
-import re
-
 import configs
 import numpy as np
 import pytest
@@ -11,7 +9,6 @@ import raw_ops
 import steps
 import tensorflow as tf
 from steps import T3
-from tpuless import _engine
 
 pytestmark = [
     pytest.mark.timeout(120),
@@ -233,61 +230,40 @@ def test_slots_of_another_shape_are_refused(backend):
         np.testing.assert_array_equal(variable, factor * T3)
 
 
-_OPTIMIZERS = {
-    optimizer["op_name"]: optimizer["name"]
-    for optimizer in _engine.optimizers()
-}
-
-
-def _parameter_ops(there=True):
-    """Returns TensorFlow's Load and Retrieve ops of a table.
-
-    Args:
-      there: Whether the engine has their optimizer.
-    """
-    for name in dir(tf.raw_ops):
-        match = re.fullmatch("(Load|Retrieve)TPUEmbedding(.+)Parameters", name)
-        if match and (match[2] in _OPTIMIZERS) == there:
-            yield name
-
-
-def _call_parameter_op(name, **attrs):
-    operation = getattr(tf.raw_ops, name)
-    keys = operation.__signature__.parameters
-    skip = {"num_shards", "shard_id", "table_id", "table_name", "config"}
-    tensors = {key: T3 for key in keys if key not in skip | {"name"}}
-    return operation(**tensors, **{"num_shards": 1, "shard_id": 0, **attrs})
-
-
-@pytest.mark.parametrize("name", _parameter_ops())
-@pytest.mark.parametrize(
-    ("attrs", "got"),
-    [({}, "-1 and ''"), ({"table_id": 0, "table_name": "t"}, "0 and 't'")],
-    ids=["neither", "both"],
-)
-def test_a_table_is_named_in_one_way(name, attrs, got):
-    raw_ops.RawOpsBackend(configs.config())
+@pytest.mark.parametrize("count", [0, 1, 3])
+@both
+def test_the_step_counter_is_a_learning_rate_to_send(backend, count):
+    config = configs.config(
+        configs.table(
+            optimizer="frequency_aware_adagrad",
+            hyperparameters={"step_counter": 1, "initial_accumulator_value": 1},
+            tag=0,
+        ),
+        batch_size=1,
+    )
+    engine = backend(config, experimental_optimizers=True)
+    engine.load_whole([[T3, np.ones_like(T3), np.zeros_like(T3)]])
+    steps.enqueue(engine, [[2]])
+    engine.receive()
 
     with raw_ops.refused(
-        tf.errors.InvalidArgumentError,
-        f"exactly one of table_id and table_name must be set, got {got}",
+        backend.error("INVALID_ARGUMENT"),
+        f"must have 2 learning rates, one a dynamic tag, got {count}",
     ):
-        _call_parameter_op(name, **attrs)
+        engine.send([_ONE], [1] * count)
 
-
-@pytest.mark.parametrize("name", _parameter_ops(there=False))
-def test_ops_of_an_optimizer_that_is_not_there_name_it(name):
-    optimizer = re.sub("Load|Retrieve|TPUEmbedding|Parameters", "", name)
-
-    with pytest.raises(tf.errors.UnimplementedError, match=optimizer):
-        _call_parameter_op(name, table_id=0)
+    engine.send([np.zeros_like(_ONE)], [1, 7])
+    (variables,) = engine.retrieve_whole([2])
+    np.testing.assert_array_equal(variables[2], [[0, 0], [0, 0], [1, 1]])
 
 
 def _op_names():
     """Returns every op of the family that needs a configured engine."""
     calls = {
-        name: (lambda name=name: _call_parameter_op(name, table_id=0))
-        for name in _parameter_ops()
+        name: (
+            lambda name=name: raw_ops.call_parameter_op(name, T3, table_id=0)
+        )
+        for name in raw_ops.PARAMETER_OPS
     }
     calls["RecvTPUEmbeddingActivations"] = lambda: (
         tf.raw_ops.RecvTPUEmbeddingActivations(
@@ -311,35 +287,6 @@ def test_ops_before_configure_are_refused(name):
     """Acceptance cases A1 and A18: every op is there, and says what to do."""
     with raw_ops.refused(tf.errors.FailedPreconditionError, _NOT_CONFIGURED):
         _op_names()[name]()
-
-
-@pytest.mark.parametrize("name", _parameter_ops())
-def test_an_op_for_another_optimizer_is_refused(name):
-    optimizer = "adagrad" if "StochasticGradient" in name else configs.SGD
-    verb = "Load" if name.startswith("Load") else "Retrieve"
-    raw_ops.RawOpsBackend(configs.config(configs.table(optimizer=optimizer)))
-    right = f"{verb}TPUEmbedding{raw_ops.OP_NAMES[optimizer]}Parameters"
-
-    with raw_ops.refused(
-        tf.errors.InvalidArgumentError,
-        f"table 't': op must be {right}, got {name}",
-    ):
-        _call_parameter_op(name, table_id=0)
-
-
-@pytest.mark.parametrize("table_id", [1, 7])
-@pytest.mark.parametrize("verb", ["load", "retrieve"])
-def test_a_table_id_that_is_not_there_is_refused(verb, table_id):
-    raw_ops.RawOpsBackend(configs.config())
-    tensors = {"parameters": T3} if verb == "load" else {}
-
-    with raw_ops.refused(
-        tf.errors.InvalidArgumentError,
-        f"table_id must be >= 0 and < 1, got {table_id}",
-    ):
-        getattr(raw_ops, f"{verb}_op")(configs.SGD)(
-            **tensors, num_shards=1, shard_id=0, table_id=table_id
-        )
 
 
 def _other_config_calls(config):

@@ -21,6 +21,7 @@ pytestmark = [
 
 _ADAM = {"beta1": 0.9, "beta2": 0.99, "epsilon": 1e-3}
 _NON_LAZY = {**_ADAM, "use_non_lazy_adam": True}
+_AWARE = "frequency_aware_adagrad"
 _FREQUENCY = {"tau": 0.1, "max_delta": 10.0, "outlier_threshold": 2.0}
 
 
@@ -164,9 +165,32 @@ _INVALID = {
         "learning rate tags of all tables must be 0 to n - 1 without a hole, "
         "got 2 but no 1",
     ),
+    "tag hole before the step counter": (
+        _table(optimizer=_AWARE, hyperparameters={"step_counter": 2}, tag=0),
+        "learning rate tags of all tables must be 0 to n - 1 without a hole, "
+        "got 2 but no 1",
+    ),
+    "tag hole after the step counter": (
+        configs.config(
+            configs.table(
+                "a", optimizer=_AWARE, hyperparameters={"step_counter": 0}
+            ),
+            configs.table("b", tag=2),
+        ),
+        "learning rate tags of all tables must be 0 to n - 1 without a hole, "
+        "got 2 but no 1",
+    ),
     "tag negative": (
         _table(tag=-1),
         "table 't': learning rate tag must be >= 0, got -1",
+    ),
+    "step counter missing": (
+        _table(optimizer=_AWARE),
+        "table 't': frequency_aware_adagrad.step_counter must be set",
+    ),
+    "step counter negative": (
+        _table(optimizer=_AWARE, hyperparameters={"step_counter": -1}),
+        "table 't': dynamic input tag must be >= 0, got -1",
     ),
     "weight limits inverted": (
         _table(clip_weights=(1, -0.5)),
@@ -185,6 +209,15 @@ _INVALID = {
     "non-lazy without accumulation": (
         _table(optimizer="adam", hyperparameters=_NON_LAZY, accumulate=False),
         "table 't': use_non_lazy_adam must not be set where "
+        "gradient_accumulation_status is DISABLED",
+    ),
+    "non-lazy Lion without accumulation": (
+        _table(
+            optimizer="lion",
+            hyperparameters={"use_non_lazy_lion": True},
+            accumulate=False,
+        ),
+        "table 't': use_non_lazy_lion must not be set where "
         "gradient_accumulation_status is DISABLED",
     ),
     "one bucket": (
@@ -222,7 +255,41 @@ _INVALID = {
     ),
 }
 
+
+def _experimental(optimizer):
+    return (
+        f"table 't': optimizer '{optimizer}' is experimental, no public text "
+        "fixes its formula; set option experimental_optimizers to run our "
+        "reading of it"
+    )
+
+
 _UNIMPLEMENTED = {
+    "optimizer without a formula": (
+        _table(optimizer="mdl_adagrad_light"),
+        "table 't': optimizer 'mdl_adagrad_light' is not supported: no public "
+        "text gives its formula",
+    ),
+    "Yogi in FTRL's place": (
+        _table(optimizer="online_yogi"),
+        _experimental("online_yogi"),
+    ),
+    "frequency-aware Adagrad": (
+        _table(optimizer=_AWARE, hyperparameters={"step_counter": 0}),
+        _experimental(_AWARE),
+    ),
+    "bounded updates": (
+        _table(
+            optimizer="bounded_adagrad", hyperparameters={"max_var_update": 1}
+        ),
+        _experimental("bounded_adagrad"),
+    ),
+    "negative bound of updates": (
+        _table(
+            optimizer="bounded_adagrad", hyperparameters={"max_var_update": -1}
+        ),
+        _experimental("bounded_adagrad"),
+    ),
     "spmd on two cores": (
         _enabled_spmd(),
         "spmd_sharding.enabled must be false with more than one core, got 2 "
@@ -236,16 +303,17 @@ _UNIMPLEMENTED = {
 }
 
 
-def _cases():
-    for code, cases in (
+_CASES = [
+    pytest.param(config, code, message, id=name)
+    for code, cases in [
         ("INVALID_ARGUMENT", _INVALID),
         ("UNIMPLEMENTED", _UNIMPLEMENTED),
-    ):
-        for name, (config, message) in cases.items():
-            yield pytest.param(config, code, message, id=name)
+    ]
+    for name, (config, message) in cases.items()
+]
 
 
-@pytest.mark.parametrize(("config", "code", "message"), _cases())
+@pytest.mark.parametrize(("config", "code", "message"), _CASES)
 @pytest.mark.parametrize("backend", raw_ops.BACKENDS, ids=lambda b: b.name)
 def test_configure_refuses(backend, config, code, message):
     with raw_ops.refused(backend.error(code), message):
@@ -256,7 +324,7 @@ def test_configure_refuses(backend, config, code, message):
     assert engine.receive()[0].tolist() == [[3, 4]]
 
 
-@pytest.mark.parametrize(("config", "code", "message"), _cases())
+@pytest.mark.parametrize(("config", "code", "message"), _CASES)
 def test_nothing_is_configured_then(config, code, message):
     with pytest.raises(tf.errors.OpError):
         tf.raw_ops.ConfigureTPUEmbedding(config=config)

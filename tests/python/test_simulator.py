@@ -56,13 +56,12 @@ def test_a_table_that_cannot_fit_is_a_memory_error(movies_config):
 
 
 def test_an_optimizer_that_is_not_there_is_not_implemented(movies_config):
-    with pytest.raises(NotImplementedError) as info:
+    with refused(
+        NotImplementedError,
+        "table 'movie': optimizer 'mdl_adagrad_light' is not supported: no "
+        "public text gives its formula",
+    ):
         tpuless.Simulator(movies_config(optimizer="mdl_adagrad_light"))
-
-    assert str(info.value).startswith(
-        "table 'movie': optimizer 'mdl_adagrad_light' is not supported, "
-        "expected one of 'stochastic_gradient_descent', 'adagrad'"
-    )
 
 
 def test_num_threads_is_at_least_one(movies_config):
