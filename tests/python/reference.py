@@ -186,7 +186,7 @@ class Reference:
 
     def _apply(self, batches: list[_Batch]) -> None:
         for table, update in enumerate(self.updates):
-            rate = update.learning_rate(batches[0].learning_rates)
+            inputs = update.inputs(batches[0].learning_rates)
             contributions: dict[int, list[np.ndarray]] = {}
             for batch in batches:
                 for lookup in batch.lookups:
@@ -197,9 +197,9 @@ class Reference:
                     contributions.setdefault(lookup.id, []).append(
                         lookup.gain * rows[lookup.row]
                     )
-            self._update_rows(table, update, contributions, rate)
+            self._update_rows(table, update, contributions, inputs)
 
-    def _update_rows(self, table, update, contributions, rate) -> None:
+    def _update_rows(self, table, update, contributions, inputs) -> None:
         weights, *slots = self.tables[table]
         if update.updates_all_rows:
             for row in range(len(weights)):
@@ -209,7 +209,10 @@ class Reference:
                 gradients = [sum(gradients)]
             for gradient in gradients:
                 weights[row], new_slots = update(
-                    weights[row], [slot[row] for slot in slots], gradient, rate
+                    weights[row],
+                    [slot[row] for slot in slots],
+                    gradient,
+                    inputs,
                 )
                 for slot, new in zip(slots, new_slots, strict=True):
                     slot[row] = new

@@ -3,8 +3,8 @@
 """Every optimizer's update of one row in NumPy float64, slow and obvious.
 
 Each takes the row's weights `w`, its slot variables, the gradient `g`, the
-learning rate and the optimizer's message, and returns the new weights and
-slot variables.
+learning rate and the optimizer's message, one also the value of its step
+counter, and returns the new weights and slot variables.
 """
 
 from __future__ import annotations
@@ -53,6 +53,17 @@ def _bounded_adagrad(w, slots, g, lr, p):
     if p.max_var_update > 0:
         u = np.clip(u, -p.max_var_update, p.max_var_update)
     return w - u, [a]
+
+
+def _frequency_aware_adagrad(w, slots, g, lr, p, step):
+    a, c = slots
+    c = c + 1
+    a = np.maximum(p.accumulator_decay * a + g * g, p.initial_accumulator_value)
+    s = np.minimum((step / c) ** p.probability_exponent, p.max_lr_multiplier)
+    u = _divide_or_zero(g * s, np.sqrt(a))
+    u = u + max(p.l1_regularization_strength, 0.0) * np.sign(w)
+    u = u + max(p.l2_regularization_strength, 0.0) * w
+    return w - lr * u, [a, c]
 
 
 def _ftrl(w, slots, g, lr, p):
@@ -129,11 +140,23 @@ def _proximal_adagrad(w, slots, g, lr, p):
     return x / (1 + p.l2 * rate), [a]
 
 
+def _online_yogi(w, slots, g, lr, p):
+    v, z = slots
+    v_new = v - (1 - p.beta2) * np.sign(v - g * g) * g * g
+    z = z + g - (np.sqrt(v_new) - np.sqrt(v)) / lr * w
+    numerator = np.clip(z, -p.l1, p.l1) - z
+    denominator = np.sqrt(v_new) / lr + 2 * p.l2
+    safe = np.where(denominator == 0, 1.0, denominator)
+    return np.where(denominator == 0, 0.0, numerator / safe), [v_new, z]
+
+
 def _proximal_yogi(w, slots, g, lr, p):
     v, m = slots
     m = p.beta1 * m + (1 - p.beta1) * g
     v = v + (1 - p.beta2) * np.sign(g * g - v) * g * g
-    rate = lr / (np.sqrt(v) + p.epsilon)
+    root = np.sqrt(v) + p.epsilon
+    # Where lr * m / root is 0 / 0, nothing else of the step counts either.
+    rate = np.where((root == 0) & (lr * m == 0), 0.0, lr / root)
     x = w - rate * m
     if p.l1 > 0:
         x = _shrink(x, p.l1 * rate) / (1 + p.l2 * rate)
@@ -160,6 +183,10 @@ OPTIMIZERS = {
     "adagrad": (["accumulators"], _adagrad),
     "adagrad_momentum": (["accumulators", "momenta"], _adagrad_momentum),
     "bounded_adagrad": (["accumulators"], _bounded_adagrad),
+    "frequency_aware_adagrad": (
+        ["accumulators", "counters"],
+        _frequency_aware_adagrad,
+    ),
     "ftrl": (["accumulators", "linears"], _ftrl),
     "adam": (["momenta", "velocities"], _adam),
     "momentum": (["momenta"], _momentum),
@@ -168,6 +195,7 @@ OPTIMIZERS = {
     "centered_rms_prop": (["ms", "mom", "mg"], _centered_rms_prop),
     "adadelta": (["accumulators", "updates"], _adadelta),
     "proximal_adagrad": (["accumulators"], _proximal_adagrad),
+    "online_yogi": (["vs", "linears"], _online_yogi),
     "proximal_yogi": (["v", "m"], _proximal_yogi),
     "frequency_estimator": (["last_hit_step"], _frequency_estimator),
     "assign": ([], _assign),
@@ -200,13 +228,18 @@ class TableUpdate:
             self._hyperparameters, "use_non_lazy_adam", False
         ) or getattr(self._hyperparameters, "use_non_lazy_lion", False)
 
-    def learning_rate(self, learning_rates) -> float:
+    def inputs(self, learning_rates) -> dict[str, float]:
+        """Returns what the update takes of a step: `lr`, maybe `step`."""
         rate = self._message.learning_rate
+        inputs = {"lr": rate.constant}
         if rate.WhichOneof("learning_rate") == "dynamic":
-            return float(np.float32(learning_rates[rate.dynamic.tag]))
-        return rate.constant
+            inputs["lr"] = float(np.float32(learning_rates[rate.dynamic.tag]))
+        if self.optimizer == "frequency_aware_adagrad":
+            tag = self._hyperparameters.step_counter.tag
+            inputs["step"] = float(np.float32(learning_rates[tag]))
+        return inputs
 
-    def __call__(self, weights, slots, gradient, learning_rate):
+    def __call__(self, weights, slots, gradient, inputs):
         """Returns the row's new weights and slot variables."""
         message = self._message
         if message.HasField("gradient_clipping_limits"):
@@ -215,11 +248,11 @@ class TableUpdate:
             )
         decay = message.weight_decay_factor
         if message.multiply_weight_decay_factor_by_learning_rate:
-            decay = decay * learning_rate
+            decay = decay * inputs["lr"]
         weights = weights - decay * weights
         with np.errstate(divide="ignore", invalid="ignore"):
             weights, slots = self._update(
-                weights, slots, gradient, learning_rate, self._hyperparameters
+                weights, slots, gradient, p=self._hyperparameters, **inputs
             )
         if message.HasField("clipping_limits"):
             weights = np.clip(weights, *_limits(message.clipping_limits))
