@@ -189,11 +189,11 @@ class RawOpsBackend:
             shard_id=shard_id,
         )
 
-    def load_whole(self, tables):
+    def load_whole(self, tables, num_shards=1, shard_id=0):
         """Loads all tables, through LoadAll where an optimizer needs it."""
         if all(self._optimizer(t) in OP_NAMES for t in range(len(tables))):
             for table, variables in enumerate(tables):
-                self.load(table, variables)
+                self.load(table, variables, num_shards, shard_id)
             return
         empty = np.zeros([0, 0], np.float32)
         auxiliaries = [[empty] * len(tables) for _ in range(7)]
@@ -205,7 +205,12 @@ class RawOpsBackend:
                 slots = [*slots, np.zeros_like(parameters)]
             for k, slot in enumerate(slots):
                 auxiliaries[k][table] = slot
-        load_all([table[0] for table in tables], auxiliaries)
+        load_all(
+            [table[0] for table in tables],
+            auxiliaries,
+            num_shards=num_shards,
+            shard_id=shard_id,
+        )
 
     def retrieve(self, table, num_shards=1, shard_id=0):
         """Returns a shard of a table: its weights, then its slots."""
@@ -216,12 +221,14 @@ class RawOpsBackend:
             result = [result]
         return [variable.numpy() for variable in result]
 
-    def retrieve_whole(self, num_slots):
+    def retrieve_whole(self, num_slots, num_shards=1, shard_id=0):
         """Returns all tables; `num_slots` is by table."""
         tables = range(len(self._tables))
         if all(self._optimizer(t) in OP_NAMES for t in tables):
-            return [self.retrieve(t) for t in tables]
-        parameters, auxiliaries = retrieve_all(len(self._tables))
+            return [self.retrieve(t, num_shards, shard_id) for t in tables]
+        parameters, auxiliaries = retrieve_all(
+            len(self._tables), num_shards=num_shards, shard_id=shard_id
+        )
         return [
             [
                 parameters[t].numpy(),
@@ -304,18 +311,21 @@ class SimulatorBackend:
             table, *variables, num_shards=num_shards, shard_id=shard_id
         )
 
-    def load_whole(self, tables):
+    def load_whole(self, tables, num_shards=1, shard_id=0):
         """Loads all tables."""
         for table, variables in enumerate(tables):
-            self.load(table, variables)
+            self.load(table, variables, num_shards, shard_id)
 
     def retrieve(self, table, num_shards=1, shard_id=0):
         """Returns a shard of a table: its weights, then its slots."""
         return list(self._simulator.retrieve(table, num_shards, shard_id))
 
-    def retrieve_whole(self, num_slots):
+    def retrieve_whole(self, num_slots, num_shards=1, shard_id=0):
         """Returns all tables."""
-        return [self.retrieve(table) for table in range(len(num_slots))]
+        return [
+            self.retrieve(table, num_shards, shard_id)
+            for table in range(len(num_slots))
+        ]
 
     def enqueue(
         self, op, lists, attrs=None, mode_override="unspecified", core=0
