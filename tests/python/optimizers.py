@@ -13,6 +13,9 @@ import steps
 from reference import Reference
 from tpuless import _engine
 
+# A float32 is off by at most this part of itself when it is rounded.
+UNIT = 2.0**-24
+
 # Name -> slot variables, in load order.
 SLOTS = {o["name"]: o["slots"] for o in _engine.optimizers()}
 
@@ -197,3 +200,22 @@ def assert_same_bits(actual, expected):
     """Compares lists of variables, bit for bit."""
     for one, other in zip(actual, expected, strict=True):
         np.testing.assert_array_equal(one.view("i4"), other.view("i4"))
+
+
+def rounding(states):
+    """Returns how far a float32 engine may be off after many steps.
+
+    Slots are sums or decaying means: an old error stays as it is, or shrinks.
+    Each of n steps rounds in at most four operations what is of a variable's
+    own size X (a product, one more in a mean, the sum, and in what is rebuilt
+    the division), all else being part of its change. So a variable is off by
+    4 n X units, and that part of the slots, at most n units after a root, is
+    also a part by which the steps' changes are off: n P units for the path of
+    length P that they make.
+
+    Args:
+      states: The variable before all steps, and after each of them.
+    """
+    largest = np.abs(states).max()
+    path = np.abs(np.diff(states, axis=0)).sum(0)
+    return (len(states) - 1) * UNIT * (4 * largest + path)

@@ -13,8 +13,6 @@ from reference_optimizers import TableUpdate
 pytestmark = pytest.mark.timeout(120)
 
 _NUM_STEPS = 2000
-# A float32 is off by at most this part of itself when it is rounded.
-_UNIT = 2.0**-24
 # No formula rounds more often in a step.
 _ROUNDINGS = 16
 
@@ -70,15 +68,9 @@ def test_errors_of_many_steps_stay_within_those_of_rounding(variant):
     """Each step alone, and all of them.
 
     A step rounds numbers that are no larger than X, the largest that the
-    variable ever is: it adds an error of _ROUNDINGS * _UNIT * X at most.
+    variable ever is: it adds an error of _ROUNDINGS * UNIT * X at most.
 
-    Of all n steps, those errors add up. The slots are sums or decaying means:
-    an old error stays as it is, or shrinks. Each step rounds in at most four
-    operations what is of a variable's own size (a product, one more in a mean,
-    the sum, and in what is rebuilt the division), all else being part of its
-    change. So a variable is off by n * 4 * _UNIT * X, and that part of the
-    slots, at most n * _UNIT after a root, is also a part by which each step's
-    change is off: n * _UNIT * P for the path of length P that all make.
+    Of all together, optimizers.rounding() speaks.
     """
     rng = np.random.default_rng(2)
     initial = optimizers.variables(rng, variant, 2)
@@ -107,13 +99,12 @@ def test_errors_of_many_steps_stay_within_those_of_rounding(variant):
         one = np.stack([state[k] for state in after_one])
         all_of_them = np.stack([state[k] for state in expected])
         largest = np.abs(all_of_them).max()
-        path = np.abs(np.diff(all_of_them, axis=0)).sum(0)
         np.testing.assert_allclose(
             actual[1:],
             one,
             rtol=0,
-            atol=_ROUNDINGS * _UNIT * largest,
+            atol=_ROUNDINGS * optimizers.UNIT * largest,
             err_msg=name,
         )
-        bound = _NUM_STEPS * _UNIT * (4 * largest + path)
-        assert (np.abs(actual[-1] - all_of_them[-1]) <= bound).all(), name
+        error = np.abs(actual[-1] - all_of_them[-1])
+        assert (error <= optimizers.rounding(all_of_them)).all(), name
