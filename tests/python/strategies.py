@@ -16,197 +16,10 @@ import configs
 import numpy as np
 import steps
 from hypothesis import strategies as st
-from reference_optimizers import OPTIMIZERS
+from table_strategies import AWARE, grid, needs_exact_sums, tables, variables
 
 # Values of dynamic inputs.
 _DYNAMIC = {"rate": [0.0625, 0.25], "step": [1, 3, 16]}
-
-_RATES = st.sampled_from([0.0625, 0.125, 0.5])
-
-
-def _rms_prop(epsilons):
-    return st.fixed_dictionaries(
-        {
-            "rho": st.sampled_from([0.5, 0.875]),
-            "momentum": st.sampled_from([0.0, 0.5]),
-            "epsilon": st.sampled_from(epsilons),
-        }
-    )
-
-
-_AWARE = "frequency_aware_adagrad"
-
-# Those that take the sign of what gradients add to: it must not be decided by
-# rounding. Their ids combine by 'sum', of weights and gradients that are
-# multiples of 2^-5 then, so that nothing is rounded.
-_SIGN_TAKERS = {"lion", "online_yogi", "proximal_yogi"}
-
-HYPERPARAMETERS = {
-    "stochastic_gradient_descent": st.just({}),
-    "adagrad": st.just({}),
-    "adagrad_momentum": st.fixed_dictionaries(
-        {
-            "momentum": st.sampled_from([0.0, 0.5, 0.875]),
-            "use_nesterov": st.booleans(),
-            "exponent": st.sampled_from([1.0, 2.0, 3.0]),
-            "beta2": st.sampled_from([0.5, 0.96875, 1.0]),
-            "epsilon": st.sampled_from([0.0, 0.125]),
-        }
-    ),
-    "bounded_adagrad": st.fixed_dictionaries(
-        {
-            "update_accumulator_first": st.booleans(),
-            "max_var_update": st.sampled_from([0.0, 0.125]),
-            "max_accumulator": st.sampled_from([0.0, 1.5]),
-        }
-    ),
-    _AWARE: st.fixed_dictionaries(
-        {
-            "l1_regularization_strength": st.sampled_from([0.0, 0.25]),
-            "l2_regularization_strength": st.sampled_from([0.0, 0.5]),
-            "probability_exponent": st.sampled_from([0.0, 0.25, 0.5, 1.0]),
-            "max_lr_multiplier": st.sampled_from([1.5, 4.0]),
-            "accumulator_decay": st.sampled_from([0.5, 1.0]),
-            "initial_accumulator_value": st.sampled_from([0.125, 1.0]),
-        }
-    ),
-    "adam": st.fixed_dictionaries(
-        {
-            "beta1": st.sampled_from([0.0, 0.5, 0.875]),
-            "beta2": st.sampled_from([0.5, 0.96875]),
-            "epsilon": st.sampled_from([0.125, 0.5]),
-            "use_non_lazy_adam": st.booleans(),
-            "use_sum_inside_sqrt": st.booleans(),
-        }
-    ),
-    "ftrl": st.fixed_dictionaries(
-        {
-            "l1": st.sampled_from([0.0, 0.25]),
-            "l2": st.sampled_from([0.0, 0.5]),
-            "lr_power": st.sampled_from([-0.5, -0.25, 0.0]),
-            "beta": st.sampled_from([0.0, 1.0]),
-            "multiply_linear_by_lr": st.booleans(),
-        }
-    ),
-    "lion": st.fixed_dictionaries(
-        {
-            "beta1": st.sampled_from([0.0, 0.5, 0.875]),
-            "beta2": st.sampled_from([0.0, 0.5, 1.0]),
-            "use_non_lazy_lion": st.booleans(),
-        }
-    ),
-    "rms_prop": _rms_prop([0.0, 0.0625]),
-    # Its root is of a difference, which may be small: by how much it is off
-    # the epsilon must bound.
-    "centered_rms_prop": _rms_prop([0.0625, 0.25]),
-    "adadelta": st.fixed_dictionaries(
-        {
-            "rho": st.sampled_from([0.5, 0.875]),
-            "epsilon": st.sampled_from([0.0, 0.0625]),
-        }
-    ),
-    "proximal_adagrad": st.fixed_dictionaries(
-        {
-            "l1": st.sampled_from([0.0, 0.25]),
-            "l2": st.sampled_from([0.0, 0.5]),
-        }
-    ),
-    "online_yogi": st.fixed_dictionaries(
-        {
-            "l1": st.sampled_from([0.0, 0.25]),
-            "l2": st.sampled_from([0.0, 0.5]),
-            "beta2": st.sampled_from([0.5, 0.875]),
-        }
-    ),
-    "proximal_yogi": st.fixed_dictionaries(
-        {
-            "l1": st.sampled_from([0.0, 0.25]),
-            "l2": st.sampled_from([0.0, 0.5]),
-            "beta1": st.sampled_from([0.0, 0.5, 0.875]),
-            "beta2": st.sampled_from([0.5, 0.875]),
-            "epsilon": st.sampled_from([0.125, 0.5]),
-        }
-    ),
-    "assign": st.just({}),
-    "momentum": st.fixed_dictionaries(
-        {
-            "momentum": st.sampled_from([0.0, 0.5, 0.875]),
-            "use_nesterov": st.booleans(),
-        }
-    ),
-    "frequency_estimator": st.fixed_dictionaries(
-        {
-            "tau": st.just(0.25),
-            "max_delta": st.just(16.0),
-            "outlier_threshold": st.just(2.0),
-        }
-    ),
-}
-
-
-def _grid(rng, shape, low, high, parts=8):
-    """Returns float32 numbers k / parts with low <= k <= high."""
-    return (rng.integers(low, high + 1, shape) / parts).astype(np.float32)
-
-
-def _must_accumulate(hyperparameters):
-    return (
-        hyperparameters.get("use_non_lazy_adam", False)
-        or hyperparameters.get("use_non_lazy_lion", False)
-        # Each update by halves costs the momenta of Lion a bit.
-        or ("use_non_lazy_lion" in hyperparameters)
-        and (hyperparameters["beta2"] == 0.5)
-    )
-
-
-@st.composite
-def tables(draw, name, num_features, rate_tag, step_tag):
-    """Draws a table_descriptor.
-
-    Args:
-      draw: Hypothesis's.
-      name: Of the table.
-      num_features: Of the table.
-      rate_tag: The tag of a dynamic learning rate, or None.
-      step_tag: The tag of a step counter.
-    """
-    optimizer = draw(st.sampled_from(sorted(HYPERPARAMETERS)))
-    hyperparameters = draw(HYPERPARAMETERS[optimizer])
-    exact = optimizer in (configs.SGD, "assign")
-    dimension = draw(st.sampled_from([1, 2, 7, 8, 9, 17]))
-    if optimizer == "frequency_estimator":
-        dimension, rate_tag = 1, None
-    accumulate = draw(st.booleans()) or _must_accumulate(hyperparameters)
-    limits = st.sampled_from([None, (-0.5, 1.0), (None, 0.75), (-0.25, None)])
-    clip_weights = draw(limits)
-    clip_gradients = draw(limits) if accumulate else None
-    if optimizer == _AWARE:
-        hyperparameters["step_counter"] = step_tag
-        if hyperparameters["l1_regularization_strength"]:
-            # It takes the sign of the weights: they stay above 0.
-            clip_weights = (0.25, 8.0)
-    if optimizer in ("online_yogi", "proximal_yogi") and accumulate:
-        # Their squares stay exact, too: multiples of 2^-10 up to 1.
-        clip_gradients = draw(st.sampled_from([(-0.5, 1.0), (-1.0, 0.75)]))
-    return configs.table(
-        name,
-        draw(st.integers(1, 12)),
-        dimension,
-        num_features,
-        optimizer=optimizer,
-        hyperparameters=hyperparameters,
-        learning_rate=draw(_RATES),
-        tag=rate_tag,
-        clip_weights=clip_weights,
-        clip_gradients=clip_gradients,
-        weight_decay=draw(st.sampled_from([0.0, 0.125])),
-        decay_times_learning_rate=draw(st.booleans()),
-        accumulate=accumulate,
-        # Rounding to buckets jumps: only where the weights stay exact.
-        quantization=draw(st.sampled_from([None, (-1.0, 1.0, 5)]))
-        if exact
-        else None,
-    )
 
 
 @dataclasses.dataclass
@@ -267,7 +80,7 @@ def cases(draw):
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     return Case(
         config,
-        [_variables(rng, table) for table in descriptors],
+        [variables(rng, table) for table in descriptors],
         [
             _step(rng, config, draw(_FORMS[feature_layout]), dynamic)
             for _ in range(draw(st.integers(1, 4)))
@@ -282,7 +95,7 @@ def _close_holes(descriptors, rate_tag, step_tag):
         parameters = table.optimization_parameters
         if parameters.learning_rate.HasField("dynamic"):
             users[rate_tag].append(parameters.learning_rate.dynamic)
-        if parameters.WhichOneof("parameters") == _AWARE:
+        if parameters.WhichOneof("parameters") == AWARE:
             users[step_tag].append(
                 parameters.frequency_aware_adagrad.step_counter
             )
@@ -291,19 +104,6 @@ def _close_holes(descriptors, rate_tag, step_tag):
         for user in users[old]:
             user.tag = new
     return ["rate" if tag == rate_tag else "step" for tag in used]
-
-
-def _variables(rng, table):
-    parameters = table.optimization_parameters
-    shape = [table.vocabulary_size, table.dimension]
-    slots, _ = OPTIMIZERS[parameters.WhichOneof("parameters")]
-    positive = parameters.clipping_limits.lower.value > 0
-    # Slots of 0.5 to 2: as an accumulator, far from a division by 0. The mean
-    # of gradients is small enough for the mean of their squares.
-    return [_grid(rng, shape, 2 if positive else -16, 16)] + [
-        _grid(rng, shape, *((-4, 4) if slot == "mg" else (4, 16)))
-        for slot in slots
-    ]
 
 
 def _random_rows(rng, num_rows, vocabulary_size):
@@ -317,7 +117,7 @@ def _random_weights(rng, rows):
     if rng.random() < 0.5:
         return None
     # Positive: those that cancel would make the reference divide by ~ 0.
-    return [_grid(rng, len(row), 1, 8, 4).tolist() for row in rows]
+    return [grid(rng, len(row), 1, 8, 4).tolist() for row in rows]
 
 
 def _step(rng, config, form, dynamic):
@@ -328,15 +128,14 @@ def _step(rng, config, form, dynamic):
     if op != "EnqueueTPUEmbeddingIntegerBatch":
         attrs["combiners"] = [str(c) for c in rng.choice(combiners, count)]
         for t, table in enumerate(message.table_descriptor):
-            parameters = table.optimization_parameters
-            if parameters.WhichOneof("parameters") in _SIGN_TAKERS:
+            if needs_exact_sums(table):
                 attrs["combiners"][t] = "sum"
     return Step(
         op,
         lists,
         attrs,
         str(rng.choice(["unspecified", "train", "inference"])),
-        [_grid(rng, shape, -8, 8) for shape in configs.output_shapes(config)],
+        [grid(rng, shape, -8, 8) for shape in configs.output_shapes(config)],
         [float(rng.choice(_DYNAMIC[what])) for what in dynamic],
     )
 

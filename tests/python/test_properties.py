@@ -11,6 +11,7 @@ import pytest
 import raw_ops
 import steps
 import strategies
+import table_strategies
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import Reference
@@ -51,7 +52,7 @@ def _assert_close(actual, expected):
 def test_cases_are_drawn_of_every_optimizer():
     names = [optimizer["name"] for optimizer in _engine.optimizers()]
 
-    assert sorted(strategies.HYPERPARAMETERS) == sorted(names)
+    assert sorted(table_strategies.HYPERPARAMETERS) == sorted(names)
 
 
 @both
