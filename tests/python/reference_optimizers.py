@@ -61,8 +61,10 @@ def _frequency_aware_adagrad(w, slots, g, lr, p, step):
     a = np.maximum(p.accumulator_decay * a + g * g, p.initial_accumulator_value)
     s = np.minimum((step / c) ** p.probability_exponent, p.max_lr_multiplier)
     u = _divide_or_zero(g * s, np.sqrt(a))
-    u = u + max(p.l1_regularization_strength, 0.0) * np.sign(w)
-    u = u + max(p.l2_regularization_strength, 0.0) * w
+    if p.l1_regularization_strength > 0:
+        u = u + p.l1_regularization_strength * np.sign(w)
+    if p.l2_regularization_strength > 0:
+        u = u + p.l2_regularization_strength * w
     return w - lr * u, [a, c]
 
 
@@ -90,7 +92,7 @@ def _adam(w, slots, g, lr, p):
         root = np.sqrt(v + p.epsilon**2)
     else:
         root = np.sqrt(v) + p.epsilon
-    return w - lr * _divide_or_zero(m, root), [m, v]
+    return w - _divide_or_zero(lr * m, root), [m, v]
 
 
 def _momentum(w, slots, g, lr, p):
@@ -109,7 +111,7 @@ def _lion(w, slots, g, lr, p):
 def _rms_prop(w, slots, g, lr, p):
     ms, mom = slots
     ms = ms + (g * g - ms) * (1 - p.rho)
-    mom = p.momentum * mom + lr * _divide_or_zero(g, np.sqrt(ms + p.epsilon))
+    mom = p.momentum * mom + _divide_or_zero(lr * g, np.sqrt(ms + p.epsilon))
     return w - mom, [ms, mom]
 
 
@@ -118,7 +120,7 @@ def _centered_rms_prop(w, slots, g, lr, p):
     ms = ms + (g * g - ms) * (1 - p.rho)
     mg = mg + (g - mg) * (1 - p.rho)
     root = np.sqrt(ms - mg * mg + p.epsilon)
-    mom = p.momentum * mom + lr * _divide_or_zero(g, root)
+    mom = p.momentum * mom + _divide_or_zero(lr * g, root)
     return w - mom, [ms, mom, mg]
 
 
@@ -249,7 +251,8 @@ class TableUpdate:
         decay = message.weight_decay_factor
         if message.multiply_weight_decay_factor_by_learning_rate:
             decay = decay * inputs["lr"]
-        weights = weights - decay * weights
+        if decay != 0:  # Infinite weights stay so.
+            weights = weights - decay * weights
         with np.errstate(divide="ignore", invalid="ignore"):
             weights, slots = self._update(
                 weights, slots, gradient, p=self._hyperparameters, **inputs
