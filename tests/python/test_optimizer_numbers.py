@@ -249,3 +249,17 @@ def test_what_is_no_number_touches_its_element_alone(backend, variant, value):
     for one, other in zip(actual, expected, strict=True):
         other[6, last] = one[6, last]
     assert_same_bits(actual, expected)
+
+
+@each([v for v in VARIANTS if v.optimizer != "assign"])
+@both
+def test_a_weight_that_is_no_number_stays_so(backend, variant):
+    initial, gradients = draw(variant)
+    last = gradients.shape[1] - 1
+    initial[0][6, last] = np.nan
+
+    result = run(
+        backend, variant, initial, ROWS, gradients, clip_weights=(-9.0, 9.0)
+    )
+
+    assert np.argwhere(np.isnan(result[0])).tolist() == [[6, last]]
