@@ -70,6 +70,11 @@ struct Floats {
                                         Floats no) {
     return Floats(hn::IfThenElse(hn::Lt(a.v, b.v), yes.v, no.v));
   }
+  // Returns, lane by lane, a <= b ? yes : no.
+  friend HWY_INLINE Floats SelectIfAtMost(Floats a, Floats b, Floats yes,
+                                          Floats no) {
+    return Floats(hn::IfThenElse(hn::Le(a.v, b.v), yes.v, no.v));
+  }
   // Returns, lane by lane, a == 0 ? yes : no.
   friend HWY_INLINE Floats SelectIfZero(Floats a, Floats yes, Floats no) {
     return Floats(hn::IfThenElse(hn::Eq(a.v, hn::Zero(D())), yes.v, no.v));
@@ -82,9 +87,10 @@ struct Floats {
   friend HWY_INLINE Floats Sign(Floats a) {
     return SelectIfLess(0.0f, a, 1.0f, SelectIfLess(a, 0.0f, -1.0f, a));
   }
-  // Returns sign(a) * max(abs(a) - by, 0) for by >= 0; NaN stays NaN.
+  // Returns sign(a) * max(abs(a) - by, 0); NaN stays NaN.
   friend HWY_INLINE Floats Shrink(Floats a, Floats by) {
-    return a - Clamp(a, Floats() - by, by);
+    const Floats size = Floats(hn::Abs(a.v)) - by;
+    return Sign(a) * SelectIfLess(size, 0.0f, 0.0f, size);
   }
   // Returns a^exponent; slow unless the exponent is 0, 1/2 or 1.
   friend HWY_INLINE Floats Power(Floats a, double exponent) {

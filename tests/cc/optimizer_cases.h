@@ -299,6 +299,12 @@ inline std::vector<OptimizerCase> OptimizerCases() {
        formulas::ProximalAdagrad,
        {{"l1", .5}, {"l2", .3}},
        .1f},
+      // A negative rate makes the shrinking a growth.
+      {"ProximalAdagradUphill",
+       "proximal_adagrad",
+       formulas::ProximalAdagrad,
+       {{"l1", .5}},
+       -.1f},
       {"OnlineYogi",
        "online_yogi",
        formulas::OnlineYogi,

@@ -32,8 +32,8 @@ struct FrequencyEstimator {
     const V step = in.learning_rate;
     const V delta = step - slot[0];
     const V capped = SelectIfLess(max_delta, delta, max_delta, delta);
-    w = SelectIfLess(delta, V(outlier_threshold) * w,
-                     w * V(1 - tau) + capped * V(tau), capped);
+    w = SelectIfAtMost(V(outlier_threshold) * w, delta, capped,
+                       w * V(1 - tau) + capped * V(tau));
     slot[0] = step;
   }
   float tau, max_delta, outlier_threshold;
