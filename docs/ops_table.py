@@ -75,8 +75,7 @@ def _row(name: str, refused: dict[str, str]) -> tuple[str, str]:
 def render() -> str:
     """Returns the text of docs/ops.md for this build."""
     refused = {
-        each["op_name"]: each["reason"]
-        for each in _engine.refused_optimizers()
+        each["op_name"]: each["reason"] for each in _engine.refused_optimizers()
     }
     assert tpuless.library_path()
     rows = (

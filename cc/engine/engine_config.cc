@@ -100,9 +100,10 @@ Status CheckOptimizer(const TableConfig& table) {
   const size_t max_num_slots = table.accumulate_gradients ? 6 : 7;
   if (info->slots.size() > max_num_slots) {
     return InvalidArgument(
-        TableName(table), ": ", table.optimizer, " must have <= ",
-        max_num_slots, " slots unless gradient_accumulation_status is DISABLED,"
-        " got ", info->slots.size());
+        TableName(table), ": ", table.optimizer,
+        " must have <= ", max_num_slots,
+        " slots unless gradient_accumulation_status is DISABLED, got ",
+        info->slots.size());
   }
   if (!table.accumulate_gradients) {
     if (table.clip_gradients) {
