@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <unordered_map>
@@ -22,6 +23,10 @@ using xla::ShapeProto;
 constexpr int kMaxSlots = 7;
 // Calls expanded. Bounds what a program costs, and ends a call of itself.
 constexpr int kMaxInstructions = 1000;
+// Of an instruction; a tuple of weights and slots has 8.
+constexpr int kMaxOperands = 64;
+// Characters of a name in a message.
+constexpr size_t kMaxNameLength = 64;
 
 struct Signature {
   const char* opcode;
@@ -94,10 +99,22 @@ Status Refused(const Args&... args) {
   return InvalidArgument("user_defined_program", args...);
 }
 
-// An instruction must have been checked for the like before.
+// Returns what a message may hold of a name of the user's.
+std::string Shorten(std::string name) {
+  if (name.size() > kMaxNameLength) {
+    name.resize(kMaxNameLength);
+    name += "...";
+  }
+  for (char& c : name) {
+    if (!std::isprint(static_cast<unsigned char>(c))) c = '?';
+  }
+  return name;
+}
+
 template <class... Args>
 Status RefusedAt(const HloInstructionProto& instruction, const Args&... args) {
-  return Refused(": instruction '", instruction.name(), "' must ", args...);
+  return Refused(": instruction '", Shorten(instruction.name()), "' must ",
+                 args...);
 }
 
 std::string TypeName(const ShapeProto& shape) {
@@ -148,6 +165,7 @@ class Reader {
 
   Status FindComputations();
   Status SetInputs(const HloComputationProto& entry);
+  Status CheckProgramShape() const;
   Result<Given> Expand(const HloComputationProto& computation,
                        const std::vector<Given>& arguments);
   Result<Given> Give(const HloInstructionProto& instruction,
@@ -260,7 +278,25 @@ Result<HloSteps> Reader::Read() {
       return Refused(" must return f32[1,1], got pred in output ", i);
     }
   }
+  TPULESS_RETURN_IF_ERROR(CheckProgramShape());
   return std::move(steps_);
+}
+
+// TensorFlow's ops that load all tables count the slots by it.
+Status Reader::CheckProgramShape() const {
+  const auto& shape = module_.host_program_shape();
+  const int num_outputs = 1 + steps_.num_slots;
+  if (shape.parameters_size() == steps_.num_inputs() &&
+      shape.result().element_type() == xla::TUPLE &&
+      shape.result().tuple_shapes_size() == num_outputs) {
+    return Status();
+  }
+  return Refused(" must have a host_program_shape of ", steps_.num_inputs(),
+                 " parameters and a tuple of ", num_outputs, ", got ",
+                 shape.parameters_size(), " and ",
+                 shape.result().element_type() == xla::TUPLE
+                     ? StrCat("a tuple of ", shape.result().tuple_shapes_size())
+                     : std::string("no tuple"));
 }
 
 // Instructions that the root does not need may be anything: so are those that
@@ -271,6 +307,10 @@ Result<Given> Reader::Expand(const HloComputationProto& computation,
   std::unordered_set<int64_t> needed = {computation.root_id()};
   for (int i = instructions.size() - 1; i >= 0; --i) {
     if (needed.count(instructions[i].id()) == 0) continue;
+    if (instructions[i].operand_ids_size() > kMaxOperands) {
+      return RefusedAt(instructions[i], "have <= ", kMaxOperands,
+                       " operands, got ", instructions[i].operand_ids_size());
+    }
     needed.insert(instructions[i].operand_ids().begin(),
                   instructions[i].operand_ids().end());
   }
@@ -287,7 +327,7 @@ Result<Given> Reader::Expand(const HloComputationProto& computation,
   }
   const auto root = given.find(computation.root_id());
   if (root == given.end()) {
-    return Refused(": computation '", computation.name(),
+    return Refused(": computation '", Shorten(computation.name()),
                    "' must have its root, got none with id ",
                    computation.root_id());
   }
@@ -382,6 +422,8 @@ Result<Given> Reader::AddConstant(const HloInstructionProto& instruction) {
                      ", got ", size);
   }
   step.constant = step.is_predicate ? literal.preds(0) : literal.f32s(0);
+  // Denormals count as 0 here as everywhere.
+  if (std::fpclassify(step.constant) == FP_SUBNORMAL) step.constant = 0;
   return Add(std::move(step));
 }
 
@@ -394,7 +436,7 @@ Result<Given> Reader::AddStep(const HloInstructionProto& instruction,
   };
   if (std::none_of(std::begin(kSignatures), std::end(kSignatures),
                    is_of_opcode)) {
-    return RefusedAt(instruction, "be elementwise, got ", step.opcode);
+    return RefusedAt(instruction, "be elementwise, got ", Shorten(step.opcode));
   }
   if (!IsOneElement(instruction.shape())) {
     return RefusedAt(instruction, "have one element of f32 or pred, got ",
@@ -429,7 +471,7 @@ Result<Given> Reader::AddStep(const HloInstructionProto& instruction,
       if (std::count(std::begin(kDirections), std::end(kDirections),
                      step.comparison_direction) == 0) {
         return RefusedAt(instruction, "compare EQ, NE, GE, GT, LE or LT, got '",
-                         step.comparison_direction, "'");
+                         Shorten(step.comparison_direction), "'");
       }
       if (instruction.comparison_type() == "TOTALORDER") {
         return RefusedAt(instruction, "compare by FLOAT, got TOTALORDER");

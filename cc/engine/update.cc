@@ -50,6 +50,8 @@ void UpdateTables(const std::vector<std::unique_ptr<EmbeddingTable>>& tables,
                   const std::vector<const float*>& gradients,
                   const std::vector<float>& learning_rates,
                   const ParallelFor& parallel_for) {
+  // Products of rates and factors are of the update too.
+  const FlushDenormals flush;
   std::vector<TableUpdate> updates;
   updates.reserve(tables.size());
   std::vector<RowRange> ranges;

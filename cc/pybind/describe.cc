@@ -34,6 +34,7 @@ py::dict DescribeTable(const TableConfig& table) {
       "optimizer"_a = table.optimizer,
       "slots"_a = table.optimizer_info()->slots,
       "hyperparameters"_a = table.hyperparameters.values(),
+      "accumulates"_a = table.accumulate_gradients,
       "learning_rate"_a = table.learning_rate,
       "learning_rate_tag"_a = table.learning_rate_tag);
 }

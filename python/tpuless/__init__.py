@@ -8,6 +8,7 @@ SavedModels with these ops run on CPUs.
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from tpuless import _load
@@ -30,7 +31,17 @@ from tpuless._scope import Ops, Scope  # noqa: E402
 from tpuless.statistics_pb2 import Statistics, TableStatistics  # noqa: E402
 
 if TYPE_CHECKING:
+    from tpuless._all_tables import load_tables, retrieve_tables
+    from tpuless._programs import make_user_defined_program
     from tpuless.simulator import Simulator
+
+# Whoever uses the ops alone does not load a second library.
+_LAZY = {
+    "Simulator": "tpuless.simulator",
+    "load_tables": "tpuless._all_tables",
+    "make_user_defined_program": "tpuless._programs",
+    "retrieve_tables": "tpuless._all_tables",
+}
 
 __all__ = [
     "Ops",
@@ -45,18 +56,18 @@ __all__ = [
     "bias_corrected_learning_rate",
     "is_active",
     "library_path",
+    "load_tables",
+    "make_user_defined_program",
     "reset",
+    "retrieve_tables",
     "set_options",
     "statistics",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    # Whoever uses the ops alone does not load a second library.
-    if name == "Simulator":
-        from tpuless.simulator import Simulator
-
-        return Simulator
+    if name in _LAZY:
+        return getattr(importlib.import_module(_LAZY[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

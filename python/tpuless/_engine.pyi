@@ -29,6 +29,7 @@ class TableDescription(TypedDict):
     optimizer: str
     slots: list[str]
     hyperparameters: dict[str, float]
+    accumulates: bool
     learning_rate: float
     learning_rate_tag: int | None
 

@@ -8,6 +8,8 @@ import operator
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, SupportsFloat, SupportsIndex
 
+import numpy as np
+
 if TYPE_CHECKING:
     from tpuless import _engine
 
@@ -38,7 +40,9 @@ def as_numbers(
             )
         numbers["out_of_range_ids"] = _OUT_OF_RANGE_IDS.index(out_of_range_ids)
     if experimental_optimizers is not None:
-        numbers["experimental_optimizers"] = bool(experimental_optimizers)
+        numbers["experimental_optimizers"] = _check_bool(
+            "experimental_optimizers", experimental_optimizers
+        )
     return numbers
 
 
@@ -61,6 +65,12 @@ def _check_timeout(seconds: float) -> float:
             f"got {seconds:g}"
         )
     return seconds
+
+
+def _check_bool(name: str, value: object) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
 
 
 def _check_limit(batches: int) -> int:

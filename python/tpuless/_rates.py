@@ -30,14 +30,17 @@ def bias_corrected_learning_rate(
       beta1: Decay of the first moment, >= 0 and < 1.
       beta2: Decay of the second moment, >= 0 and < 1.
 
-    Each is a number, or a scalar tensor or variable of any numeric type.
+    Each is a number, or a scalar tensor or variable of any numeric type. Only
+    numbers are checked for their range: a tensor `step` of 0, as a counter has
+    it before the first step, gives NaN.
 
     Returns:
       A `float`, or a float32 scalar tensor if one of the arguments is a tensor
       or variable; computed in float64.
 
     Raises:
-      ValueError: `step`, `beta1` or `beta2` is a number out of its range.
+      ValueError: `step`, `beta1` or `beta2` is a number out of its range, or
+        an argument is a tensor and no scalar.
     """
     if _is_number(step) and not step >= 1:
         raise ValueError(f"step must be >= 1, got {step}")
@@ -61,4 +64,6 @@ def _is_number(value: Any) -> bool:
 def _float64_tensor(value: Any) -> tf.Tensor:
     if _is_number(value):
         return tf.constant(float(value), tf.float64)
+    if value.shape.rank not in (None, 0):
+        raise ValueError(f"expected scalars, got shape {value.shape}")
     return tf.cast(value, tf.float64)

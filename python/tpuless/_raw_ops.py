@@ -9,10 +9,12 @@ whoever is the first to load a library.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import tensorflow as tf
+from tensorflow.core.framework import attr_value_pb2
 from tensorflow.python.eager import context, execute
 from tensorflow.python.framework import kernels
 
@@ -21,20 +23,34 @@ def run_op(
     name: str,
     inputs: Sequence[tf.Tensor] = (),
     output_dtypes: Sequence[tf.DType] = (),
+    attrs: Mapping[str, int | bytes] | None = None,
 ) -> Any:
-    """Runs an op without attributes, or adds it to a graph or function.
+    """Runs an op, or adds it to a graph or function.
 
     Returns:
       The outputs. For an op without: in a graph the operation, for a session
       to run, else None.
     """
+    attrs = attrs or {}
     if tf.executing_eagerly():
+        flat = tuple(itertools.chain.from_iterable(attrs.items()))
         outputs = execute.execute(
-            name, len(output_dtypes), [*inputs], None, context.context()
+            name, len(output_dtypes), [*inputs], flat, context.context()
         )
         return outputs or None
     graph = tf.compat.v1.get_default_graph()
-    operation = graph.create_op(name, [*inputs], [*output_dtypes], name=name)
+    operation = graph.create_op(
+        name,
+        [*inputs],
+        [*output_dtypes],
+        name=name,
+        attrs={
+            key: attr_value_pb2.AttrValue(s=value)
+            if isinstance(value, bytes)
+            else attr_value_pb2.AttrValue(i=value)
+            for key, value in attrs.items()
+        },
+    )
     if tf.inside_function():
         return operation.outputs or None  # It runs with the function.
     return operation.outputs or operation

@@ -101,6 +101,27 @@ TEST(FlushDenormalsTest, UpdatesDoNotDependOnTheCallersMode) {
       0);
 }
 
+TEST(FlushDenormalsTest, WeightDecayDoesNotDependOnTheCallersMode) {
+  RowGroups groups;
+  groups.row_ids = {0};
+  groups.row_starts = {0, 1};
+  groups.contributions = {{0, 0, 1}};
+  const float gradient = 0;
+
+  ExpectTheSameEitherWay(
+      [&] {
+        std::vector<std::unique_ptr<EmbeddingTable>> tables;
+        TableConfig config = Table("user", 1, 1);
+        config.learning_rate = kDenormal;
+        config.weight_decay_factor = 0x1p127f;
+        config.multiply_weight_decay_by_learning_rate = true;
+        tables.push_back(LoadedTable(config, {{1}}));
+        UpdateTables(tables, {&groups}, {&gradient}, {}, ParallelFor());
+        return Retrieved(*tables[0])[0][0];
+      },
+      1);
+}
+
 TEST(FlushDenormalsTest, RowsThatNobodyTouchesKeepTheirDenormals) {
   std::vector<std::unique_ptr<EmbeddingTable>> tables;
   tables.push_back(LoadedTable(Table("user", 2, 1), {{kDenormal, 1}}));

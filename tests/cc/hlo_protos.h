@@ -50,6 +50,9 @@ class HloWriter {
                     const std::vector<int64_t>& dimensions = {1, 1}) {
     const int64_t id = Add("parameter", {}, xla::F32, dimensions);
     newest->set_parameter_number(number);
+    if (IsEntry()) {
+      *proto.mutable_host_program_shape()->add_parameters() = newest->shape();
+    }
     return id;
   }
 
@@ -74,7 +77,16 @@ class HloWriter {
   }
 
   int64_t Tuple(const std::vector<int64_t>& elements) {
-    return Add("tuple", elements, xla::TUPLE, {});
+    const int64_t id = Add("tuple", elements, xla::TUPLE, {});
+    if (IsEntry()) {
+      auto& result = *proto.mutable_host_program_shape()->mutable_result();
+      result.Clear();
+      result.set_element_type(xla::TUPLE);
+      for (size_t i = 0; i < elements.size(); ++i) {
+        result.add_tuple_shapes()->set_element_type(xla::F32);
+      }
+    }
+    return id;
   }
 
   xla::HloModuleProto proto;
@@ -82,6 +94,10 @@ class HloWriter {
   xla::HloInstructionProto* newest = nullptr;
 
  private:
+  bool IsEntry() const {
+    return computation->id() == proto.entry_computation_id();
+  }
+
   int64_t num_instructions_ = 0;
 };
 

@@ -356,5 +356,52 @@ TEST(HloStepsTest, ReadsOrRefusesAnyBytes) {
   }
 }
 
+TEST(HloStepsTest, RefusesMoreOperandsThanAnyRuleNeeds) {
+  EXPECT_THAT(
+      ReadWith([](HloWriter& hlo) {
+        const int64_t tuple = hlo.Tuple(std::vector<int64_t>(65, 2));
+        const int64_t element = hlo.Add("get-tuple-element", {tuple});
+        return element;
+      }),
+      IsInvalidArgument("user_defined_program: instruction 'tuple.3' must have "
+                        "<= 64 operands, got 65"));
+}
+
+TEST(HloStepsTest, ShortensNamesInMessages) {
+  EXPECT_THAT(ReadWith([](HloWriter& hlo) {
+                const int64_t dot = hlo.Add("dot", {1, 2});
+                hlo.newest->set_name(std::string(100, 'x') + "\n");
+                return dot;
+              }),
+              IsInvalidArgument("user_defined_program: instruction '" +
+                                std::string(64, 'x') +
+                                "...' must be elementwise, got dot"));
+  EXPECT_THAT(ReadWith([](HloWriter& hlo) {
+                const int64_t dot = hlo.Add("dot", {1, 2});
+                hlo.newest->set_name("a\nb\x1b");
+                return dot;
+              }),
+              IsInvalidArgument("user_defined_program: instruction 'a?b?' must "
+                                "be elementwise, got dot"));
+}
+
+TEST(HloStepsTest, ReadsDenormalConstantsAsZero) {
+  const auto steps = ReadWith(
+      [](HloWriter& hlo) { return hlo.Add("add", {1, hlo.Constant(1e-40f)}); });
+
+  ASSERT_THAT(steps, IsOk());
+  EXPECT_EQ(steps->steps[0].constant, 0);
+}
+
+TEST(HloStepsTest, RefusesAProgramShapeOfAnotherProgram) {
+  xla::HloModuleProto program = AdagradProgram();
+  program.mutable_host_program_shape()->clear_result();
+
+  EXPECT_THAT(ReadHloSteps(program),
+              IsInvalidArgument("user_defined_program must have a "
+                                "host_program_shape of 4 parameters and a "
+                                "tuple of 2, got 4 and no tuple"));
+}
+
 }  // namespace
 }  // namespace tpuless

@@ -1,47 +1,10 @@
 # SPDX-FileCopyrightText: The tpuless authors
 # SPDX-License-Identifier: Apache-2.0
-"""Update rules in TensorFlow, and the HLO that TensorFlow makes of them."""
+"""Update rules in TensorFlow, for user_defined_program."""
 
 from __future__ import annotations
 
 import tensorflow as tf
-from tensorflow.compiler.xla.service import hlo_pb2
-
-_TUPLE = 13  # In xla_data.proto, which has no Python module.
-
-
-def hlo_program(update, num_slots, learning_rate=True):
-    """Returns update(gradient, weights, *slots[, rate]) as HLO.
-
-    Args:
-      update: Returns weights and slots.
-      num_slots: How many it takes and returns.
-      learning_rate: Whether it takes the rate.
-    """
-    arguments = [tf.zeros([1, 1])] * (2 + num_slots)
-    if learning_rate:
-        arguments.append(tf.zeros([]))
-    function = tf.function(update, jit_compile=True)
-    compiler_ir = function.experimental_get_compiler_ir(*arguments)
-    module = hlo_pb2.HloModuleProto.FromString(
-        compiler_ir(stage="hlo_serialized")
-    )
-    (entry,) = (
-        each
-        for each in module.computations
-        if each.id == module.entry_computation_id
-    )
-    (root,) = (each for each in entry.instructions if each.id == entry.root_id)
-    # TensorFlow returns a single result as it is, without a tuple.
-    if root.opcode != "tuple":
-        last = max(each.id for each in entry.instructions)
-        tuple_of_one = entry.instructions.add(
-            name="tuple", opcode="tuple", operand_ids=[root.id], id=last + 1
-        )
-        tuple_of_one.shape.element_type = _TUPLE
-        tuple_of_one.shape.tuple_shapes.add().CopyFrom(root.shape)
-        entry.root_id = tuple_of_one.id
-    return module
 
 
 def sgd(g, w, rate):

@@ -115,6 +115,16 @@ def test_options_are_set_by_a_graph():
         ),
         ("queue_limit", -1, "queue_limit must be >= 0, got -1"),
         (
+            "experimental_optimizers",
+            "False",
+            "experimental_optimizers must be True or False, got 'False'",
+        ),
+        (
+            "experimental_optimizers",
+            1,
+            "experimental_optimizers must be True or False, got 1",
+        ),
+        (
             "out_of_range_ids",
             "drop",
             "unknown out_of_range_ids 'drop', expected one of 'error', 'skip'",

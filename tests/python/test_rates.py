@@ -95,3 +95,12 @@ def test_adam_with_it_is_keras_adam():
 def test_numbers_out_of_their_range_are_refused(arguments, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         tpuless.bias_corrected_learning_rate(*arguments)
+
+
+def test_tensors_that_are_no_scalars_are_refused():
+    message = "expected scalars, got shape (2,)"
+
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        tpuless.bias_corrected_learning_rate(
+            0.1, tf.constant([1, 2]), 0.9, 0.99
+        )

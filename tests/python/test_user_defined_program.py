@@ -9,6 +9,7 @@ import pytest
 import raw_ops
 import steps
 import tensorflow as tf
+import tpuless
 
 pytestmark = [
     pytest.mark.timeout(120),
@@ -32,7 +33,9 @@ def _program_table(update, num_slots, learning_rate=True, **kwargs):
         **kwargs,
     )
     table.optimization_parameters.user_defined_program.program.CopyFrom(
-        hlo_programs.hlo_program(update, num_slots, learning_rate)
+        tpuless.make_user_defined_program(
+            update, num_slots, learning_rate=learning_rate
+        )
     )
     return table
 
@@ -223,12 +226,8 @@ def _refused_programs():
     def gathered(g, w, rate):
         return (tf.reduce_sum(w) - rate * g,)
 
-    def one_result(g, w, a, rate):
-        return (w - rate * a * g,)
-
     return [
         (dot, 0, ": instruction '.*' must be elementwise, got dot"),
-        (one_result, 1, " must return weights and 1 slots as it takes, got 1"),
         (gathered, 0, ": instruction '.*' must be elementwise, got reduce"),
     ]
 
@@ -261,3 +260,60 @@ def test_a_program_must_be_there(backend):
         "no computation",
     ):
         backend(configs.config(table))
+
+
+def test_an_update_must_return_every_slot():
+    with pytest.raises(
+        ValueError,
+        match="update must return a tuple of weights and each slot, 2 in all",
+    ):
+        tpuless.make_user_defined_program(
+            lambda g, w, a, rate: (w - rate * a * g,), 1
+        )
+
+
+@pytest.mark.parametrize("outside", [tf.constant, tf.Variable])
+def test_an_update_must_not_use_tensors_from_outside(outside):
+    factor = outside(0.9)
+
+    with pytest.raises(
+        ValueError, match="must use no tensors or variables from outside"
+    ):
+        tpuless.make_user_defined_program(
+            lambda g, w, rate: (w - factor * rate * g,), 0
+        )
+
+
+@both
+def test_the_shape_of_the_program_must_be_that_of_its_computation(backend):
+    table = _program_table(hlo_programs.adagrad, 1)
+    program = table.optimization_parameters.user_defined_program.program
+    program.host_program_shape.parameters.add()
+
+    with raw_ops.refused(
+        backend.error("INVALID_ARGUMENT"),
+        "table 't': user_defined_program must have a host_program_shape of 4 "
+        "parameters and a tuple of 2, got 5 and a tuple of 2",
+    ):
+        backend(configs.config(table, batch_size=len(IDS)))
+
+
+@pytest.mark.parametrize(
+    ("update", "num_slots"),
+    [(hlo_programs.sgd, 0), (hlo_programs.adam, 2)],
+    ids=["sgd", "adam"],
+)
+def test_tables_are_loaded_and_retrieved_in_a_graph(update, num_slots):
+    config = configs.config(
+        _program_table(update, num_slots), batch_size=len(IDS)
+    )
+    names = ["parameters", *(f"Slot_{k}" for k in range(num_slots))]
+    variables = dict(zip(names, _variables(num_slots), strict=True))
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        session.run(tf.raw_ops.ConfigureTPUEmbedding(config=config))
+        session.run(tpuless.load_tables(config, {"t": variables}))
+
+        retrieved = session.run(tpuless.retrieve_tables(config))
+
+    assert retrieved["t"].keys() == variables.keys()
+    _assert_same_bits(retrieved["t"].values(), variables.values())

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The tpuless authors
 // SPDX-License-Identifier: Apache-2.0
-// Assign: the gradient is the row's new value. Without accumulation of
-// gradients the last one stays.
+// Assign: the gradient is the row's new value.
 //
-//   w = g
+//   w = g                  without accumulation, the last contribution
 
 #include "cc/engine/simd_targets.h"
 #undef HWY_TARGET_INCLUDE

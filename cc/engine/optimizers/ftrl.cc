@@ -8,12 +8,12 @@
 //   z += g - d * w / lr
 //   w = (clamp(z, -l1, l1) - z) / ((a^k + beta) / lr + 2 * l2)
 //
-// and if multiply_linear_by_lr, with z scaled by lr:
+//   and if multiply_linear_by_lr, where z holds lr times as much:
 //
 //   z += lr * g - d * w
 //   w = (clamp(z, -lr * l1, lr * l1) - z) / (a^k + 2 * lr * l2 + beta)
 //
-// A divisor of 0, as accumulators that start at 0 give it, makes w 0.
+//   w is 0 where the divisor is 0, as with accumulators that start at 0.
 
 #include "cc/engine/simd_targets.h"
 #undef HWY_TARGET_INCLUDE

@@ -10,7 +10,7 @@
 //   w = (clamp(z, -l1, l1) - z) / (sqrt(n) / lr + 2 * l2)
 //   v = n
 //
-// A divisor of 0 makes w 0.
+//   w is 0 where the divisor is 0.
 
 #include "cc/engine/simd_targets.h"
 #undef HWY_TARGET_INCLUDE
