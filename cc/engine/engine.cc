@@ -92,9 +92,10 @@ void Engine::Enqueue(const EnqueueRequest& request, Call call) {
     const int64_t core =
         request.device_ordinal == -1 ? 0 : request.device_ordinal;
     if (CheckCore(core).ok() && !IsInference(request, config_.mode)) {
-      protocol_->EnqueueRefused(core, minibatch.status());
+      protocol_->RefuseEnqueue(core, minibatch.status(), call);
+    } else {
+      call.done(minibatch.status());
     }
-    call.done(minibatch.status());
     return;
   }
   protocol_->Enqueue(std::move(*minibatch), KeepingAlive(std::move(call)));
@@ -115,13 +116,14 @@ void Engine::Send(int64_t core, Gradients gradients,
                   const std::vector<TensorView>& learning_rates, Call call) {
   Status status = CheckCore(core);
   if (status.ok()) status = tables_.CheckLoaded();
-  if (status.ok()) {
-    status = CheckGradients(gradients.tensors);
-    if (status.ok()) status = CheckLearningRates(learning_rates);
-    if (!status.ok()) protocol_->SendRefused(core, status);
-  }
   if (!status.ok()) {
     call.done(status);
+    return;
+  }
+  status = CheckGradients(gradients.tensors);
+  if (status.ok()) status = CheckLearningRates(learning_rates);
+  if (!status.ok()) {
+    protocol_->RefuseSend(core, status, call);
     return;
   }
   std::vector<float> rates;

@@ -340,17 +340,28 @@ void StepProtocol::FinishIf(
   }
 }
 
-void StepProtocol::EnqueueRefused(int64_t core, const Status& why) {
+void StepProtocol::RefuseEnqueue(int64_t core, const Status& why,
+                                 const Call& call) {
   Lock lock(mutex_);
-  Step* step = num_cores_ > 1 ? queue_.StepToEnqueue(core) : nullptr;
-  if (step != nullptr) GiveUp(step, why);
-  SettleAndDispatch(lock);
+  Refuse(lock, queue_.StepToEnqueue(core), why, call);
 }
 
-void StepProtocol::SendRefused(int64_t core, const Status& why) {
+void StepProtocol::RefuseSend(int64_t core, const Status& why,
+                              const Call& call) {
   Lock lock(mutex_);
-  Step* step = num_cores_ > 1 ? queue_.StepToSend(core) : nullptr;
-  if (step != nullptr) GiveUp(step, why);
+  Refuse(lock, queue_.StepToSend(core), why, call);
+}
+
+void StepProtocol::Refuse(Lock& lock, Step* step, const Status& why,
+                          const Call& call) {
+  if (step != nullptr && num_cores_ > 1) GiveUp(step, why);
+  std::vector<std::shared_ptr<Waiter>> given_up;
+  given_up.swap(finished_);
+  lock.unlock();
+  // First: the caller's program is to see the cause, not its consequences.
+  call.done(why);
+  lock.lock();
+  finished_.insert(finished_.end(), given_up.begin(), given_up.end());
   SettleAndDispatch(lock);
 }
 

@@ -49,10 +49,10 @@ class StepProtocol : public std::enable_shared_from_this<StepProtocol> {
   // Applies all complete steps. Returns when that is done.
   void Flush(const ParallelFor& parallel_for);
 
-  // Says that a call of `core` was refused: with several cores, gives up the
+  // Ends a call of `core` that is refused: with several cores, gives up the
   // step that the core's next batch would join, or its next Send is for.
-  void EnqueueRefused(int64_t core, const Status& why);
-  void SendRefused(int64_t core, const Status& why);
+  void RefuseEnqueue(int64_t core, const Status& why, const Call& call);
+  void RefuseSend(int64_t core, const Status& why, const Call& call);
 
   Status AbandonStep();
   void GiveUpProgram(int64_t program, const Status& why);
@@ -68,6 +68,7 @@ class StepProtocol : public std::enable_shared_from_this<StepProtocol> {
   // Queues a call, settles, and runs it if it was admitted.
   void Start(const std::shared_ptr<Waiter>& waiter);
   void RunReceive(const std::shared_ptr<Waiter>& waiter);
+  void Refuse(Lock& lock, Step* step, const Status& why, const Call& call);
 
   // The rest needs the lock.
   void Settle(Lock& lock, const ParallelFor& parallel_for);

@@ -4,14 +4,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "tests/cc/counting_host.h"
 #include "tests/cc/status_matchers.h"
 
 namespace tpuless {
 namespace {
+
+using ::testing::ElementsAre;
 
 constexpr bool kPipelined = true;
 const char kTooFew[] = "must have 2 gradients, one a feature, got 1";
@@ -67,6 +73,32 @@ TEST(GiveUpTest, ARefusedEnqueueOfSeveralCores) {
 
   EXPECT_THAT(receive.Wait(), IsAborted(GivenUp(1, kBadId)));
   ExpectCleanStep(host, 0);
+}
+
+// A program that made both calls shows the error that it hears of first.
+TEST(GiveUpTest, TheRefusedCallHearsOfItBeforeThoseThatWait) {
+  CountingHost host(2);
+  host.Forward(0);
+  std::vector<std::string> order;
+  // Calls that end are told at once, on the thread that ends them.
+  const auto call = [&](const std::string& name) {
+    Call call;
+    call.schedule = [](const std::function<void()>& closure) { closure(); };
+    call.done = [&order, name](const Status&) { order.push_back(name); };
+    call.cancelled = std::make_shared<std::atomic<bool>>(false);
+    return call;
+  };
+  float activations[2];
+  host.engine().Receive(1, {&activations[0], &activations[1]}, call("receive"));
+  TensorArena a;
+  EnqueueRequest request;
+  request.inputs = {a.Input(a.Ints({}), {4}), a.Input(a.Ints({}), {1})};
+  request.mode_override = "train";
+  request.device_ordinal = 1;
+
+  host.engine().Enqueue(request, call("enqueue"));
+
+  EXPECT_THAT(order, ElementsAre("enqueue", "receive"));
 }
 
 TEST(GiveUpTest, ARefusedEnqueueOfAStepThatNobodyBegan) {
