@@ -30,6 +30,8 @@ PLAIN_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 CC_SOURCES := $(shell find cc -name '*.h' -o -name '*.cc')
 CMAKE_SOURCES := CMakeLists.txt $(wildcard cmake/*)
 PYTEST := $(BIN)/python -m pytest
+# TensorFlow makes its devices once a process.
+VIRTUAL_CORES := 1 2 4 8
 
 .DELETE_ON_ERROR:
 # Recipes run many jobs of their own, in one build folder.
@@ -70,6 +72,9 @@ test-cc: build ## Runs the C++ tests.
 
 test-python: build $(VENV)/.demo ## Runs the Python tests but the slow ones.
 	$(PYTEST)
+	for cores in $(VIRTUAL_CORES); do \
+	  TPULESS_CORES=$$cores $(PYTEST) tests/virtual_tpu || exit; \
+	done
 
 test-slow: build $(VENV)/.demo ## Runs the slow tests alone: builds and installs of all kinds.
 	$(PYTEST) -m slow

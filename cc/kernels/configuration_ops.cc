@@ -9,6 +9,7 @@
 #include "cc/kernels/engine_store.h"
 #include "cc/kernels/kernel.h"
 #include "cc/kernels/registration.h"
+#include "tensorflow/core/common_runtime/device_mgr.h"
 #include "tensorflow/core/protobuf/tpu/topology.pb.h"
 
 namespace tpuless {
@@ -50,6 +51,16 @@ tensorflow::tpu::TopologyProto Topology(int64_t num_cores) {
   return topology;
 }
 
+// Returns how many virtual TPU cores there are.
+int64_t NumVirtualCores(OpKernelContext* ctx) {
+  int64_t count = 0;
+  for (const tensorflow::Device* device :
+       ctx->function_library()->device_mgr()->ListDevices()) {
+    count += device->parsed_name().type == "TPU";
+  }
+  return count;
+}
+
 class ConfigureSystemKernel final : public Kernel {
  public:
   explicit ConfigureSystemKernel(OpKernelConstruction* ctx) : Kernel(ctx) {
@@ -63,9 +74,12 @@ class ConfigureSystemKernel final : public Kernel {
     const std::shared_ptr<Engine> engine = store.Get();
     Tensor* topology;
     TPULESS_RETURN_IF_ERROR(FromAbsl(ctx->allocate_output(0, {}, &topology)));
+    int64_t num_cores = NumVirtualCores(ctx);
+    if (num_cores == 0) {
+      num_cores = engine == nullptr ? 1 : engine->config().num_cores;
+    }
     topology->scalar<tensorflow::tstring>()() =
-        Topology(engine == nullptr ? 1 : engine->config().num_cores)
-            .SerializeAsString();
+        Topology(num_cores).SerializeAsString();
     return Status();
   }
 

@@ -12,6 +12,7 @@
 #include "cc/kernels/program_watch.h"
 #include "tensorflow/core/framework/cancellation.h"
 #include "tensorflow/core/framework/device_base.h"
+#include "tensorflow/core/platform/status.h"
 #include "tensorflow/core/platform/threadpool.h"
 
 namespace tpuless {
@@ -37,6 +38,15 @@ std::function<void(std::function<void()>)> Scheduler(OpKernelContext* ctx) {
       }
     });
   };
+}
+
+// Returns the status of a call that ended. That its step was given up is the
+// consequence of another error, which TensorFlow shows first if it has both.
+absl::Status Consequence(const Status& status) {
+  const absl::Status converted = ToAbsl(status);
+  return status.code() == StatusCode::kAborted
+             ? tsl::StatusGroup::MakeDerived(converted)
+             : converted;
 }
 
 }  // namespace
@@ -88,7 +98,7 @@ void WaitingKernel::ComputeAsync(OpKernelContext* ctx, DoneCallback done) {
                                               "another op of its run failed"));
       }
     }
-    if (!status.ok()) ctx->SetStatus(ToAbsl(status));
+    if (!status.ok()) ctx->SetStatus(Consequence(status));
     done();
   };
   work->start(std::move(call));

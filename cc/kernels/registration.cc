@@ -14,6 +14,10 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "cc/virtual_tpu/collectives.h"
+#include "cc/virtual_tpu/dynamic_shape_ops.h"
+#include "cc/virtual_tpu/replicate_pass.h"
+#include "cc/virtual_tpu/virtual_devices.h"
 #include "tensorflow/core/framework/kernel_def.pb.h"
 #include "tensorflow/core/framework/kernel_def_builder.h"
 #include "tensorflow/core/framework/op.h"
@@ -133,6 +137,10 @@ bool RegisterAll() {
   RegisterGradientKernels();
   RegisterLoadAllKernels();
   RegisterParameterKernels();
+  RegisterCollectiveKernels();
+  RegisterDynamicShapeKernels();
+  RegisterVirtualDevices();
+  RegisterReplicatePass();
   AddKernel(kLabeledOp, tensorflow::DEVICE_CPU, PathOfThisLibrary(),
             Make<NotCompiledKernel>);
   return true;
@@ -141,6 +149,15 @@ bool RegisterAll() {
 const bool registered = RegisterAll();
 
 }  // namespace
+
+void RegisterCpuKernel(const std::string& op, MakeKernel make) {
+  const tensorflow::KernelList kernels =
+      tensorflow::GetRegisteredKernelsForOp(op);
+  for (const tensorflow::KernelDef& kernel : kernels.kernel()) {
+    if (kernel.device_type() == tensorflow::DEVICE_CPU) return;
+  }
+  AddKernel(op, tensorflow::DEVICE_CPU, "", std::move(make));
+}
 
 void RegisterKernel(const std::string& op, MakeKernel make) {
   if (tensorflow::GetRegisteredKernelsForOp(op).kernel_size() > 0) return;

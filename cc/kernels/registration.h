@@ -25,6 +25,15 @@ void RegisterKernel(const std::string& op) {
       op, [](tensorflow::OpKernelConstruction* ctx) { return new K(ctx); });
 }
 
+// Registers a kernel for the CPU, unless TensorFlow has one for it.
+void RegisterCpuKernel(const std::string& op, MakeKernel make);
+
+template <class K>
+void RegisterCpuKernel(const std::string& op) {
+  RegisterCpuKernel(
+      op, [](tensorflow::OpKernelConstruction* ctx) { return new K(ctx); });
+}
+
 // One for each file of kernels; called once, when the library is loaded.
 void RegisterConfigurationKernels();
 void RegisterControlKernels();

@@ -28,6 +28,8 @@ from tpuless._factory import SendTPUEmbeddingGradients  # noqa: E402
 from tpuless._load import library_path  # noqa: E402
 from tpuless._rates import bias_corrected_learning_rate  # noqa: E402
 from tpuless._scope import Ops, Scope  # noqa: E402
+from tpuless._virtual_tpu import start as _start  # noqa: E402
+from tpuless._virtual_tpu import virtual_tpu  # noqa: E402
 from tpuless.statistics_pb2 import Statistics, TableStatistics  # noqa: E402
 
 if TYPE_CHECKING:
@@ -62,7 +64,10 @@ __all__ = [
     "retrieve_tables",
     "set_options",
     "statistics",
+    "virtual_tpu",
 ]
+
+_start()
 
 
 def __getattr__(name: str) -> Any:

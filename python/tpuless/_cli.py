@@ -7,13 +7,14 @@ from __future__ import annotations
 import argparse
 import math
 import pathlib
+import runpy
 import sys
 from collections.abc import Iterator, Sequence
 
 from google.protobuf import text_format
 from tensorflow.core.protobuf.tpu import tpu_embedding_configuration_pb2
 
-from tpuless import _engine
+from tpuless import _engine, virtual_tpu
 from tpuless._version import __version__
 
 
@@ -59,7 +60,42 @@ def _make_parser() -> argparse.ArgumentParser:
         help="a file with the message, serialized or in text format",
     )
     inspect.set_defaults(run=_inspect)
+    run = commands.add_parser(
+        "run",
+        help="run a script on virtual TPU cores",
+        description="Runs a Python script, as it is, on a machine without a "
+        "TPU: TPUClusterResolver() and TPUStrategy find virtual cores.",
+    )
+    run.add_argument(
+        "--cores",
+        type=int,
+        default=1,
+        metavar="N",
+        help="how many virtual TPU cores there are, by default 1",
+    )
+    run.add_argument("script", metavar="SCRIPT", help="a Python file")
+    run.add_argument(
+        "arguments",
+        metavar="ARG",
+        nargs=argparse.REMAINDER,
+        help="an argument of the script",
+    )
+    run.set_defaults(run=_run)
     return parser
+
+
+def _run(arguments: argparse.Namespace) -> None:
+    script = pathlib.Path(arguments.script)
+    if not script.is_file():
+        raise _CommandError(f"no script '{script}'")
+    try:
+        virtual_tpu(arguments.cores)
+    except (ValueError, RuntimeError) as error:
+        raise _CommandError(str(error)) from error
+    # What `python SCRIPT` would set.
+    sys.argv = [arguments.script, *arguments.arguments]
+    sys.path[0] = str(script.resolve().parent)
+    runpy.run_path(arguments.script, run_name="__main__")
 
 
 def _inspect(arguments: argparse.Namespace) -> None:

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: The tpuless authors
+// SPDX-License-Identifier: Apache-2.0
+// Ops by which TPU programs handle batches of varying size.
+//
+// A TPU pads such a batch to a fixed size and remembers the true one. On a CPU
+// shapes vary freely: the padding is cut off.
+#include "cc/virtual_tpu/dynamic_shape_ops.h"
+
+#include <cstring>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "cc/kernels/registration.h"
+#include "tensorflow/core/framework/op_kernel.h"
+
+namespace tpuless {
+namespace {
+
+using tensorflow::OpKernel;
+using tensorflow::OpKernelContext;
+using tensorflow::Tensor;
+using tensorflow::TensorShape;
+
+class SetDynamicDimensionSizeKernel final : public OpKernel {
+ public:
+  using OpKernel::OpKernel;
+
+  void Compute(OpKernelContext* ctx) override {
+    const Tensor& input = ctx->input(0);
+    const int dim = ctx->input(1).scalar<int32_t>()();
+    const int64_t size = ctx->input(2).scalar<int32_t>()();
+    OP_REQUIRES(ctx,
+                dim >= 0 && dim < input.dims() && size >= 0 &&
+                    size <= input.dim_size(dim),
+                absl::InvalidArgumentError(
+                    absl::StrCat(type_string(),
+                                 ": size must be >= 0 and at most that of the "
+                                 "dimension, got ",
+                                 size, " for dimension ", dim, " of shape ",
+                                 input.shape().DebugString())));
+    if (size == input.dim_size(dim)) {
+      ctx->set_output(0, input);
+      return;
+    }
+    TensorShape shape = input.shape();
+    shape.set_dim(dim, size);
+    Tensor* output;
+    OP_REQUIRES_OK(ctx, ctx->allocate_output(0, shape, &output));
+    int64_t num_blocks = 1;
+    for (int d = 0; d < dim; ++d) num_blocks *= input.dim_size(d);
+    if (num_blocks == 0) return;
+    const size_t from_size = input.tensor_data().size() / num_blocks;
+    const size_t to_size = output->tensor_data().size() / num_blocks;
+    const char* from = input.tensor_data().data();
+    char* to = const_cast<char*>(output->tensor_data().data());
+    for (int64_t i = 0; i < num_blocks; ++i) {
+      std::memcpy(to + i * to_size, from + i * from_size, to_size);
+    }
+  }
+};
+
+}  // namespace
+
+void RegisterDynamicShapeKernels() {
+  RegisterCpuKernel<SetDynamicDimensionSizeKernel>(
+      "XlaSetDynamicDimensionSize");
+}
+
+}  // namespace tpuless

@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: The tpuless authors
+// SPDX-License-Identifier: Apache-2.0
+// What becomes of a node of a TPU program in one of its replicas.
+#include "cc/virtual_tpu/replica_nodes.h"
+
+#include <cstdlib>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "cc/virtual_tpu/collectives.h"
+#include "tensorflow/core/framework/node_def_util.h"
+#include "tensorflow/core/util/device_name_utils.h"
+
+namespace tpuless {
+namespace {
+
+using tensorflow::DeviceNameUtils;
+using tensorflow::FunctionDef;
+using tensorflow::NodeDef;
+
+constexpr char kOutsideCompilation[] = "_xla_outside_compilation";
+
+// Marks that mean something to a TPU's compiler only.
+constexpr const char* kMarks[] = {
+    "_tpu_replicate",           "_tpu_input_identity", "_tpu_output_identity",
+    "_xla_outside_compilation", "_XlaMustCompile",     "_XlaSharding",
+    "_XlaShardingV2",
+};
+
+}  // namespace
+
+std::string ReplicaNodes::Device(int replica, const NodeDef& node) const {
+  DeviceNameUtils::ParsedName name;
+  const bool has_device = !node.device().empty() &&
+                          DeviceNameUtils::ParseFullName(node.device(), &name);
+  if (node.attr().count(kOutsideCompilation) > 0) {
+    const bool is_cpu = has_device && name.has_type && name.type == "CPU";
+    return is_cpu ? node.device() : cores_.HostDevice();
+  }
+  const bool is_logical =
+      has_device && name.has_type && name.type == "TPU_REPLICATED_CORE";
+  const int logical_core = is_logical && name.has_id ? name.id : 0;
+  return cores_.CoreDevice(
+      replica, logical_core < cores_.cores_per_replica() ? logical_core : 0);
+}
+
+absl::Status ReplicaNodes::Rewrite(int replica, const std::string& function,
+                                   NodeDef& node) {
+  node.set_device(Device(replica, node));
+  for (const char* mark : kMarks) node.mutable_attr()->erase(mark);
+  if (IsCollective(node.op())) {
+    SetReplica(absl::StrCat(program_, " ", function), replica,
+               cores_.num_replicas(), node);
+  } else if (node.op() == "XlaSharding") {
+    // A hint for the partitioner.
+    node.set_op("Identity");
+    const tensorflow::AttrValue type = node.attr().at("T");
+    node.clear_attr();
+    (*node.mutable_attr())["T"] = type;
+  } else if (node.op() == "XlaReplicaId") {
+    node.set_op("Const");
+    node.clear_attr();
+    tensorflow::Tensor id(replica);
+    AddNodeAttr("dtype", tensorflow::DT_INT32, &node);
+    AddNodeAttr("value", id, &node);
+  } else if (absl::StartsWith(node.op(), "Enqueue") &&
+             node.attr().count("device_ordinal") > 0 &&
+             node.attr().at("device_ordinal").i() < 0) {
+    (*node.mutable_attr())["device_ordinal"].set_i(cores_.Core(replica, 0));
+  }
+  return RewriteFunctions(replica, node);
+}
+
+absl::Status ReplicaNodes::RewriteFunctions(int replica, NodeDef& node) {
+  const auto rewrite = [&](tensorflow::NameAttrList* function) {
+    const auto name = RewriteFunction(replica, function->name());
+    if (!name.ok()) return name.status();
+    function->set_name(*name);
+    return absl::OkStatus();
+  };
+  for (auto& [unused, value] : *node.mutable_attr()) {
+    if (value.has_func()) {
+      TF_RETURN_IF_ERROR(rewrite(value.mutable_func()));
+    } else if (value.has_list()) {
+      for (auto& function : *value.mutable_list()->mutable_func()) {
+        TF_RETURN_IF_ERROR(rewrite(&function));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> ReplicaNodes::RewriteFunction(
+    int replica, const std::string& name) {
+  const auto known = rewritten_.find({replica, name});
+  if (known != rewritten_.end()) return known->second;
+  const FunctionDef* function = functions_->Find(name);
+  if (function == nullptr) return name;
+  FunctionDef copy = *function;
+  for (NodeDef& node : *copy.mutable_node_def()) {
+    TF_RETURN_IF_ERROR(Rewrite(replica, name, node));
+  }
+  copy.mutable_attr()->erase("_XlaMustCompile");
+  const std::string copy_name =
+      absl::StrCat(name, "_program_", program_, "_replica_", replica);
+  copy.mutable_signature()->set_name(copy_name);
+  TF_RETURN_IF_ERROR(functions_->AddFunctionDef(copy));
+  rewritten_[{replica, name}] = copy_name;
+  return copy_name;
+}
+
+}  // namespace tpuless

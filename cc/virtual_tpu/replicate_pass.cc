@@ -1,0 +1,396 @@
+// SPDX-FileCopyrightText: The tpuless authors
+// SPDX-License-Identifier: Apache-2.0
+// Turns programs for replicas on TPU cores into graphs that TensorFlow runs.
+//
+// TPUStrategy.run() marks the nodes of a program with _tpu_replicate and leads
+// values into it and out of it through TPUReplicatedInput and
+// TPUReplicatedOutput. On a TPU a rewrite compiles such a program. Here every
+// node of it is copied, once a replica, onto the replica's core; what led
+// values in and out becomes plain edges.
+#include "cc/virtual_tpu/replicate_pass.h"
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "cc/virtual_tpu/embedding_modes.h"
+#include "cc/virtual_tpu/program_cores.h"
+#include "cc/virtual_tpu/replica_nodes.h"
+#include "tensorflow/core/common_runtime/optimization_registry.h"
+#include "tensorflow/core/framework/node_def_util.h"
+#include "tensorflow/core/graph/graph.h"
+
+namespace tpuless {
+namespace {
+
+using tensorflow::Edge;
+using tensorflow::Graph;
+using tensorflow::GraphOptimizationPassOptions;
+using tensorflow::Node;
+using tensorflow::NodeDef;
+
+constexpr char kProgramMark[] = "_tpu_replicate";
+constexpr char kLocation[] = "loc:@";
+
+// A node's output.
+struct Source {
+  Node* node;
+  int output;
+};
+
+const Edge* InputEdge(const Node* node, int input) {
+  const Edge* edge = nullptr;
+  TF_CHECK_OK(node->input_edge(input, &edge));
+  return edge;
+}
+
+// Copies the nodes of one program.
+class Program {
+ public:
+  Program(std::string name, std::vector<Node*> nodes,
+          const GraphOptimizationPassOptions& options)
+      : name_(std::move(name)),
+        nodes_(std::move(nodes)),
+        options_(options),
+        graph_(options.graph->get()) {}
+
+  absl::Status Expand();
+
+ private:
+  absl::Status FindMetadata();
+  absl::Status CopyNodes(ReplicaNodes& replica_nodes);
+  void Rename(int replica, NodeDef& def) const;
+  absl::StatusOr<Source> Resolve(Source source, int replica);
+  absl::StatusOr<Source> Concatenate(Node* partitioned, int replica);
+  absl::Status ConnectOutputs();
+  absl::Status KeepNames();
+  void Remove();
+
+  static std::string CopyName(const std::string& node, int replica) {
+    return absl::StrCat(node, "/replica_", replica);
+  }
+  bool Contains(const Node* node) const { return copies_.count(node) > 0; }
+
+  const std::string name_;
+  const std::vector<Node*> nodes_;
+  const GraphOptimizationPassOptions& options_;
+  Graph* const graph_;
+  Node* metadata_ = nullptr;
+  std::unique_ptr<ProgramCores> cores_;
+  std::set<std::string> names_;
+  std::map<const Node*, std::vector<Node*>> copies_;  // By replica.
+  std::map<std::pair<const Node*, int>, Source> concatenated_;
+};
+
+absl::Status Program::FindMetadata() {
+  for (Node* node : nodes_) {
+    if (node->type_string() != "TPUReplicateMetadata") {
+      names_.insert(node->name());
+      copies_[node];
+      continue;
+    }
+    metadata_ = node;
+  }
+  if (metadata_ == nullptr) {
+    return absl::InvalidArgumentError("program must have TPUReplicateMetadata");
+  }
+  auto cores = ProgramCores::Create(metadata_->def(), *options_.device_set);
+  if (!cores.ok()) return cores.status();
+  cores_ = std::make_unique<ProgramCores>(*std::move(cores));
+  return absl::OkStatus();
+}
+
+absl::Status Program::Expand() {
+  static std::atomic<int64_t> num_programs = 0;
+  TF_RETURN_IF_ERROR(FindMetadata());
+  ReplicaNodes replica_nodes(++num_programs, *cores_, options_.flib_def);
+  TF_RETURN_IF_ERROR(CopyNodes(replica_nodes));
+  TF_RETURN_IF_ERROR(ConnectOutputs());
+  TF_RETURN_IF_ERROR(KeepNames());
+  Remove();
+  return absl::OkStatus();
+}
+
+// Gives a node the name that it has in a replica, and what it refers to too.
+void Program::Rename(int replica, NodeDef& def) const {
+  def.set_name(CopyName(def.name(), replica));
+  def.clear_input();
+  const auto frame = def.mutable_attr()->find("frame_name");
+  if (frame != def.mutable_attr()->end()) {
+    frame->second.set_s(CopyName(frame->second.s(), replica));
+  }
+  const auto classes = def.mutable_attr()->find("_class");
+  if (classes != def.mutable_attr()->end()) {
+    auto* locations = classes->second.mutable_list()->mutable_s();
+    for (int i = locations->size() - 1; i >= 0; --i) {
+      std::string other(absl::StripPrefix(locations->Get(i), kLocation));
+      if (names_.count(other) > 0) {
+        *locations->Mutable(i) = kLocation + CopyName(other, replica);
+      } else {
+        locations->DeleteSubrange(i, 1);
+      }
+    }
+    if (locations->empty()) def.mutable_attr()->erase("_class");
+  }
+}
+
+absl::Status Program::CopyNodes(ReplicaNodes& replica_nodes) {
+  for (auto& [node, copies] : copies_) {
+    for (int replica = 0; replica < cores_->num_replicas(); ++replica) {
+      NodeDef def = node->def();
+      TF_RETURN_IF_ERROR(replica_nodes.Rewrite(replica, "", def));
+      Rename(replica, def);
+      auto copy = graph_->AddNode(std::move(def));
+      if (!copy.ok()) return copy.status();
+      copies.push_back(*copy);
+    }
+  }
+  for (auto& [node, copies] : copies_) {
+    for (int replica = 0; replica < cores_->num_replicas(); ++replica) {
+      for (const Edge* edge : std::vector<const Edge*>(
+               node->in_edges().begin(), node->in_edges().end())) {
+        if (edge->src() == metadata_) {
+          for (const Edge* before : metadata_->in_edges()) {
+            graph_->AddControlEdge(before->src(), copies[replica]);
+          }
+          continue;
+        }
+        const auto source = Resolve({edge->src(), edge->src_output()}, replica);
+        if (!source.ok()) return source.status();
+        graph_->AddEdge(source->node, source->output, copies[replica],
+                        edge->dst_input());
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Returns what a replica gets where the program has `source`.
+absl::StatusOr<Source> Program::Resolve(Source source, int replica) {
+  Node* node = source.node;
+  if (Contains(node)) return Source{copies_[node][replica], source.output};
+  if (node->type_string() == "TPUReplicatedInput") {
+    if (source.output < 0) return Source{graph_->source_node(), source.output};
+    int input = replica;
+    if (node->num_inputs() == 1) {
+      input = 0;  // The same for all, or a handle of all cores' variables.
+    } else if (node->num_inputs() != cores_->num_replicas()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "node '", node->name(), "' must have an input a replica (",
+          cores_->num_replicas(), "), got ", node->num_inputs()));
+    }
+    const Edge* edge = InputEdge(node, input);
+    return Resolve({edge->src(), edge->src_output()}, replica);
+  }
+  if (absl::StartsWith(node->type_string(), "TPUPartitionedInput")) {
+    return Concatenate(node, replica);
+  }
+  return source;
+}
+
+// Puts together what one replica's cores each have a part of.
+absl::StatusOr<Source> Program::Concatenate(Node* partitioned, int replica) {
+  const auto known = concatenated_.find({partitioned, replica});
+  if (known != concatenated_.end()) return known->second;
+  std::vector<int> partitions;
+  if (!TryGetNodeAttr(partitioned->attrs(), "partition_dims", &partitions)) {
+    int dim = 0;
+    TF_RETURN_IF_ERROR(
+        GetNodeAttr(partitioned->attrs(), "partition_dim", &dim));
+    if (dim >= 0) {
+      partitions.assign(dim + 1, 1);
+      partitions[dim] = partitioned->num_inputs();
+    }
+  }
+  int split_dim = -1;
+  for (size_t dim = 0; dim < partitions.size(); ++dim) {
+    if (partitions[dim] <= 1) continue;
+    if (split_dim >= 0) {
+      return absl::UnimplementedError(absl::StrCat(
+          "node '", partitioned->name(),
+          "': a value split along two dimensions is not supported"));
+    }
+    split_dim = static_cast<int>(dim);
+  }
+  if (split_dim < 0) {
+    const Edge* edge = InputEdge(partitioned, 0);
+    return Resolve({edge->src(), edge->src_output()}, replica);
+  }
+  const tensorflow::DataType type = partitioned->output_type(0);
+  if (type == tensorflow::DT_RESOURCE) {
+    return absl::UnimplementedError(
+        absl::StrCat("node '", partitioned->name(),
+                     "': a variable split over cores is not supported"));
+  }
+  NodeDef axis;
+  axis.set_op("Const");
+  axis.set_name(graph_->NewName(partitioned->name() + "/axis"));
+  axis.set_device(cores_->CoreDevice(replica, 0));
+  AddNodeAttr("dtype", tensorflow::DT_INT32, &axis);
+  AddNodeAttr("value", tensorflow::Tensor(split_dim), &axis);
+  NodeDef concat;
+  concat.set_op("ConcatV2");
+  concat.set_name(graph_->NewName(partitioned->name() + "/concat"));
+  concat.set_device(cores_->CoreDevice(replica, 0));
+  AddNodeAttr("T", type, &concat);
+  AddNodeAttr("Tidx", tensorflow::DT_INT32, &concat);
+  AddNodeAttr("N", partitioned->num_inputs(), &concat);
+  auto axis_node = graph_->AddNode(std::move(axis));
+  if (!axis_node.ok()) return axis_node.status();
+  auto node = graph_->AddNode(std::move(concat));
+  if (!node.ok()) return node.status();
+  for (int i = 0; i < partitioned->num_inputs(); ++i) {
+    const Edge* edge = InputEdge(partitioned, i);
+    const auto part = Resolve({edge->src(), edge->src_output()}, replica);
+    if (!part.ok()) return part.status();
+    graph_->AddEdge(part->node, part->output, *node, i);
+  }
+  graph_->AddEdge(*axis_node, 0, *node, partitioned->num_inputs());
+  const Source whole = {*node, 0};
+  concatenated_[{partitioned, replica}] = whole;
+  return whole;
+}
+
+absl::Status Program::ConnectOutputs() {
+  for (const auto& [node, copies] : copies_) {
+    for (const Edge* edge : std::vector<const Edge*>(node->out_edges().begin(),
+                                                     node->out_edges().end())) {
+      Node* consumer = edge->dst();
+      if (Contains(consumer)) continue;
+      if (edge->IsControlEdge()) {
+        for (Node* copy : copies) graph_->AddControlEdge(copy, consumer);
+      } else if (consumer->type_string() == "TPUReplicatedOutput") {
+        for (const Edge* out : std::vector<const Edge*>(
+                 consumer->out_edges().begin(), consumer->out_edges().end())) {
+          if (out->IsControlEdge()) {
+            for (Node* copy : copies) graph_->AddControlEdge(copy, out->dst());
+          } else {
+            graph_->AddEdge(copies[out->src_output()], edge->src_output(),
+                            out->dst(), out->dst_input());
+          }
+        }
+        graph_->RemoveNode(consumer);
+      } else {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "node '", consumer->name(), "' (", consumer->type_string(),
+            ") must not use '", node->name(), "' of a TPU program directly"));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+// A function knows by their names which nodes with side effects it must run:
+// lets the name of each stand for all copies.
+absl::Status Program::KeepNames() {
+  for (const auto& [node, copies] : copies_) {
+    if (!node->op_def().is_stateful() && node->num_outputs() > 0) continue;
+    NodeDef def;
+    def.set_op("NoOp");
+    def.set_name(node->name());
+    def.set_device(cores_->HostDevice());
+    auto all = graph_->AddNode(std::move(def));
+    if (!all.ok()) return all.status();
+    for (Node* copy : copies) graph_->AddControlEdge(copy, *all);
+  }
+  return absl::OkStatus();
+}
+
+// Removes what has become dead.
+void Program::Remove() {
+  std::set<Node*> inputs;
+  for (Node* node : nodes_) {
+    for (const Edge* edge : node->in_edges()) {
+      const std::string& op = edge->src()->type_string();
+      if (op == "TPUReplicatedInput") inputs.insert(edge->src());
+    }
+  }
+  for (Node* node : nodes_) graph_->RemoveNode(node);
+  std::vector<Node*> rest(inputs.begin(), inputs.end());
+  while (!rest.empty()) {
+    Node* node = rest.back();
+    rest.pop_back();
+    bool used = false;
+    for (const Edge* edge : node->out_edges()) {
+      used = used || !edge->IsControlEdge();
+    }
+    if (used) continue;
+    for (const Edge* edge : node->in_edges()) {
+      if (absl::StartsWith(edge->src()->type_string(), "TPUPartitionedInput")) {
+        rest.push_back(edge->src());
+      }
+    }
+    graph_->RemoveNode(node);
+  }
+}
+
+class ReplicatePass final : public tensorflow::GraphOptimizationPass {
+ public:
+  absl::Status Run(const GraphOptimizationPassOptions& options) override {
+    if (options.graph == nullptr || *options.graph == nullptr ||
+        options.device_set == nullptr) {
+      return absl::OkStatus();
+    }
+    Graph* graph = options.graph->get();
+    std::map<std::string, std::vector<Node*>> programs;
+    for (Node* node : graph->op_nodes()) {
+      std::string name;
+      if (TryGetNodeAttr(node->attrs(), kProgramMark, &name)) {
+        programs[name].push_back(node);
+      }
+    }
+    if (programs.empty()) return absl::OkStatus();
+    TF_RETURN_IF_ERROR(MakeInferenceBatches(*options.flib_def, graph));
+    for (auto& [name, nodes] : programs) {
+      TF_RETURN_IF_ERROR(Program(name, nodes, options).Expand());
+    }
+    return ReplaceCompilationResults(graph);
+  }
+
+ private:
+  // There is no compilation: it has always succeeded.
+  static absl::Status ReplaceCompilationResults(Graph* graph) {
+    std::vector<Node*> results;
+    for (Node* node : graph->op_nodes()) {
+      if (node->type_string() == "TPUCompilationResult") {
+        results.push_back(node);
+      }
+    }
+    for (Node* node : results) {
+      NodeDef def;
+      def.set_op("Const");
+      def.set_name(node->name());
+      AddNodeAttr("dtype", tensorflow::DT_STRING, &def);
+      AddNodeAttr("value", tensorflow::Tensor(tensorflow::tstring("")), &def);
+      auto success = graph->AddNode(std::move(def));
+      if (!success.ok()) return success.status();
+      for (const Edge* edge : std::vector<const Edge*>(
+               node->out_edges().begin(), node->out_edges().end())) {
+        graph->AddEdge(*success, edge->src_output(), edge->dst(),
+                       edge->dst_input());
+      }
+      graph->RemoveNode(node);
+    }
+    return absl::OkStatus();
+  }
+};
+
+}  // namespace
+
+void RegisterReplicatePass() {
+  // After functions are inlined into the graph, before nodes get devices.
+  constexpr int kPhase = 34;
+  tensorflow::OptimizationPassRegistry::Global()->Register(
+      tensorflow::OptimizationPassRegistry::PRE_PLACEMENT, kPhase,
+      std::make_unique<ReplicatePass>());
+}
+
+}  // namespace tpuless

@@ -1,0 +1,67 @@
+# SPDX-FileCopyrightText: The tpuless authors
+# SPDX-License-Identifier: Apache-2.0
+"""Keras models under TPUStrategy on virtual cores."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+pytestmark = pytest.mark.timeout(300)
+
+SAMPLES = 64
+
+
+def _data(batch):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal([SAMPLES, 6]).astype(np.float32)
+    y = (x.sum(1, keepdims=True) > 0).astype(np.float32)
+    return tf.data.Dataset.from_tensor_slices((x, y)).batch(
+        batch, drop_remainder=True
+    )
+
+
+def _model(dtype=None):
+    return tf.keras.Sequential(
+        [
+            tf.keras.Input([6]),
+            tf.keras.layers.Dense(8, activation="relu", dtype=dtype),
+            tf.keras.layers.BatchNormalization(dtype=dtype),
+            tf.keras.layers.Dense(1, dtype=dtype),
+        ]
+    )
+
+
+def _train(strategy, batch, **compile_arguments):
+    tf.keras.utils.set_random_seed(1)
+    with strategy.scope():
+        model = _model()
+        model.compile(
+            optimizer=tf.keras.optimizers.Adam(0.05),
+            loss=tf.keras.losses.BinaryCrossentropy(from_logits=True),
+            metrics=[tf.keras.metrics.BinaryAccuracy(threshold=0.0)],
+            **compile_arguments,
+        )
+    history = model.fit(_data(batch), epochs=8, verbose=0)
+    return model, history.history
+
+
+def test_fit_evaluate_predict(strategy):
+    batch = 8 * strategy.num_replicas_in_sync
+
+    model, history = _train(strategy, batch)
+
+    assert history["loss"][-1] < 0.7 * history["loss"][0]
+    loss, accuracy = model.evaluate(_data(batch), verbose=0)
+    assert np.isfinite(loss)
+    assert 0.5 < accuracy <= 1
+    assert model.predict(_data(batch), verbose=0).shape == (SAMPLES, 1)
+
+
+def test_several_steps_in_one_program(strategy):
+    batch = 8 * strategy.num_replicas_in_sync
+    if strategy.num_replicas_in_sync > 4:
+        batch = strategy.num_replicas_in_sync
+
+    _, history = _train(strategy, batch, steps_per_execution=2)
+
+    assert history["loss"][-1] < history["loss"][0]

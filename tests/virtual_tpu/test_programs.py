@@ -1,0 +1,479 @@
+# SPDX-FileCopyrightText: The tpuless authors
+# SPDX-License-Identifier: Apache-2.0
+"""strategy.run() without embeddings: what becomes of a program's ops."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+pytestmark = pytest.mark.timeout(120)
+
+
+def _values(strategy, per_replica):
+    return [
+        np.array(value)
+        for value in strategy.experimental_local_results(per_replica)
+    ]
+
+
+def _per_replica(strategy, function):
+    return strategy.experimental_distribute_values_from_function(
+        lambda context: function(context.replica_id_in_sync_group)
+    )
+
+
+def _ids(strategy):
+    return range(strategy.num_replicas_in_sync)
+
+
+def test_each_core_is_a_replica(strategy):
+    @tf.function
+    def ids():
+        def step():
+            context = tf.distribute.get_replica_context()
+            return context.replica_id_in_sync_group
+
+        return strategy.run(step)
+
+    assert _values(strategy, ids()) == [*_ids(strategy)]
+
+
+def test_arguments_of_each_replica(strategy):
+    values = _per_replica(strategy, lambda i: tf.constant(10.0 + i))
+
+    @tf.function
+    def doubled(values):
+        return strategy.run(lambda x: 2 * x, args=(values,))
+
+    assert _values(strategy, doubled(values)) == [
+        2 * (10 + i) for i in _ids(strategy)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("reduce", "expected"),
+    [
+        (tf.distribute.ReduceOp.SUM, lambda n: n * (n + 1) / 2),
+        (tf.distribute.ReduceOp.MEAN, lambda n: (n + 1) / 2),
+    ],
+)
+def test_all_reduce(strategy, reduce, expected):
+    values = _per_replica(strategy, lambda i: tf.constant([1.0 + i, 0.0]))
+
+    @tf.function
+    def reduced(values):
+        def step(x):
+            return tf.distribute.get_replica_context().all_reduce(reduce, x)
+
+        return strategy.run(step, args=(values,))
+
+    n = strategy.num_replicas_in_sync
+    for value in _values(strategy, reduced(values)):
+        np.testing.assert_array_equal(value, [expected(n), 0])
+
+
+def test_all_gather(strategy):
+    values = _per_replica(strategy, lambda i: tf.constant([[i, -i]]))
+
+    @tf.function
+    def gathered(values):
+        def step(x):
+            return tf.distribute.get_replica_context().all_gather(x, axis=0)
+
+        return strategy.run(step, args=(values,))
+
+    for value in _values(strategy, gathered(values)):
+        np.testing.assert_array_equal(value, [[i, -i] for i in _ids(strategy)])
+
+
+def test_reduce_and_gather_outside_of_a_program(strategy):
+    values = _per_replica(strategy, lambda i: tf.constant([1.0 + i]))
+    n = strategy.num_replicas_in_sync
+
+    total = strategy.reduce("SUM", values, axis=None)
+    gathered = strategy.gather(values, axis=0)
+
+    np.testing.assert_array_equal(total, [n * (n + 1) / 2])
+    np.testing.assert_array_equal(gathered, np.arange(1, n + 1))
+
+
+@pytest.mark.parametrize("aggregation", ["SUM", "MEAN", "ONLY_FIRST_REPLICA"])
+def test_variables_are_aggregated_over_replicas(strategy, aggregation):
+    with strategy.scope():
+        variable = tf.Variable(
+            1.0,
+            aggregation=getattr(tf.VariableAggregation, aggregation),
+        )
+
+    @tf.function
+    def update():
+        def step():
+            context = tf.distribute.get_replica_context()
+            variable.assign_add(
+                1.0 + tf.cast(context.replica_id_in_sync_group, tf.float32)
+            )
+
+        strategy.run(step)
+
+    update()
+
+    n = strategy.num_replicas_in_sync
+    expected = {
+        "SUM": n * (n + 1) / 2,
+        "MEAN": (n + 1) / 2,
+        "ONLY_FIRST_REPLICA": 1,
+    }
+    assert variable.numpy() == 1 + expected[aggregation]
+
+
+def test_variables_on_read(strategy):
+    with strategy.scope():
+        variable = tf.Variable(
+            0.0,
+            synchronization=tf.VariableSynchronization.ON_READ,
+            aggregation=tf.VariableAggregation.SUM,
+        )
+
+    @tf.function
+    def update():
+        strategy.run(lambda: variable.assign_add(2.0))
+
+    update()
+    update()
+
+    assert variable.numpy() == 4 * strategy.num_replicas_in_sync
+
+
+def test_a_program_in_a_loop_of_the_host(strategy):
+    with strategy.scope():
+        variable = tf.Variable(0.0, aggregation=tf.VariableAggregation.SUM)
+
+    @tf.function
+    def train(steps):
+        for step in tf.range(steps):
+            strategy.run(
+                lambda x: variable.assign_add(tf.cast(x, tf.float32)),
+                args=(step,),
+            )
+
+    train(tf.constant(5))
+
+    assert variable.numpy() == 10 * strategy.num_replicas_in_sync
+
+
+def test_conditions_and_loops_in_a_program(strategy):
+    @tf.function
+    def run(values):
+        def step(x):
+            total = tf.constant(0.0)
+            for i in tf.range(3):
+                if tf.cast(i, tf.float32) < x:
+                    total += x
+                else:
+                    total -= 1.0
+            return total
+
+        return strategy.run(step, args=(values,))
+
+    values = _per_replica(strategy, lambda i: tf.constant(float(i)))
+
+    expected = [
+        sum(x if i < x else -1 for i in range(3)) for x in _ids(strategy)
+    ]
+    assert _values(strategy, run(values)) == expected
+
+
+def test_all_reduce_in_loops_and_conditions_of_a_program(strategy):
+    @tf.function
+    def run(values):
+        def step(x):
+            context = tf.distribute.get_replica_context()
+            for i in tf.range(3):
+                if i < 2:
+                    x = context.all_reduce("SUM", x)
+                else:
+                    x = x + 1.0
+            return x
+
+        return strategy.run(step, args=(values,))
+
+    values = _per_replica(strategy, lambda i: tf.constant(1.0 + i))
+
+    n = strategy.num_replicas_in_sync
+    assert _values(strategy, run(values)) == [n * (n + 1) / 2 * n + 1] * n
+
+
+def test_functions_in_a_program(strategy):
+    @tf.function
+    def inner(x):
+        context = tf.distribute.get_replica_context()
+        return context.all_reduce("SUM", x) * 2
+
+    @tf.function
+    def run(values):
+        return strategy.run(lambda x: inner(x) + 1, args=(values,))
+
+    values = _per_replica(strategy, lambda i: tf.constant(1.0 + i))
+
+    n = strategy.num_replicas_in_sync
+    assert _values(strategy, run(values)) == [n * (n + 1) + 1] * n
+
+
+def test_gradients_through_loops(strategy):
+    with strategy.scope():
+        variable = tf.Variable(2.0)
+
+    @tf.function
+    def run():
+        def step():
+            with tf.GradientTape() as tape:
+                y = tf.constant(1.0)
+                for _ in tf.range(3):
+                    y *= variable
+            gradient = tape.gradient(y, variable)
+            return tf.distribute.get_replica_context().all_reduce(
+                "MEAN", gradient
+            )
+
+        return strategy.run(step)
+
+    assert _values(strategy, run()) == [12] * strategy.num_replicas_in_sync
+
+
+def test_outside_compilation_runs_on_the_host(strategy):
+    seen = []
+
+    @tf.function
+    def run(values):
+        def host(x):
+            return tf.py_function(
+                lambda y: seen.append(y.numpy()) or y + 1, [x], tf.float32
+            )
+
+        def step(x):
+            y = (
+                tf.tpu.outside_compilation(host, x * 10)
+                if hasattr(tf.tpu, "outside_compilation")
+                else tf.compat.v1.tpu.outside_compilation(host, x * 10)
+            )
+            y.set_shape([])
+            return y * 2
+
+        return strategy.run(step, args=(values,))
+
+    values = _per_replica(strategy, lambda i: tf.constant(1.0 + i))
+
+    assert _values(strategy, run(values)) == [
+        2 * (10 * (1 + i) + 1) for i in _ids(strategy)
+    ]
+    assert sorted(seen) == [10 * (1 + i) for i in _ids(strategy)]
+
+
+def test_an_optimizer_keeps_the_replicas_alike(strategy):
+    with strategy.scope():
+        variable = tf.Variable([1.0, -1.0])
+        optimizer = tf.keras.optimizers.Adam(0.1)
+        optimizer.build([variable])
+
+    @tf.function
+    def train(values):
+        def step(x):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_sum(variable * x)
+            gradient = tape.gradient(loss, variable)
+            optimizer.apply_gradients([(gradient, variable)])
+            return loss
+
+        return strategy.run(step, args=(values,))
+
+    values = _per_replica(strategy, lambda i: tf.constant([1.0 + i, 2.0]))
+    for _ in range(3):
+        train(values)
+
+    copies = [copy.numpy() for copy in variable.values]
+    for copy in copies:
+        np.testing.assert_array_equal(copy, copies[0])
+    assert (copies[0] != [1, -1]).all()
+
+
+def test_an_error_on_one_core_is_raised_and_the_next_step_works(strategy):
+    @tf.function
+    def run(values):
+        def step(x):
+            with tf.control_dependencies(
+                [tf.debugging.assert_less(x, 100.0, "too large")]
+            ):
+                return tf.distribute.get_replica_context().all_reduce("SUM", x)
+
+        return strategy.run(step, args=(values,))
+
+    last = strategy.num_replicas_in_sync - 1
+    bad = _per_replica(
+        strategy, lambda i: tf.constant(1000.0 if i == last else 1.0)
+    )
+    good = _per_replica(strategy, lambda i: tf.constant(1.0))
+
+    with pytest.raises(tf.errors.InvalidArgumentError, match="too large"):
+        run(bad)
+
+    assert _values(strategy, run(good)) == [last + 1] * (last + 1)
+
+
+def test_batch_normalization_over_all_replicas(strategy):
+    with strategy.scope():
+        layer = tf.keras.layers.BatchNormalization(synchronized=True)
+        layer.build([None, 2])
+
+    @tf.function
+    def run(values):
+        return strategy.run(lambda x: layer(x, training=True), args=(values,))
+
+    values = _per_replica(
+        strategy,
+        lambda i: tf.constant(
+            np.random.default_rng(i).standard_normal([4, 2]) + i, tf.float32
+        ),
+    )
+
+    normalized = np.concatenate(_values(strategy, run(values)))
+    np.testing.assert_allclose(normalized.mean(0), 0, atol=1e-5)
+    np.testing.assert_allclose(normalized.std(0), 1, atol=1e-2)
+
+
+def test_sums_in_bfloat16_are_taken_in_float32(strategy):
+    # 256 + 1 is no bfloat16: added one by one the ones would be lost.
+    values = _per_replica(
+        strategy, lambda i: tf.constant(256.0 if i == 0 else 1.0, tf.bfloat16)
+    )
+
+    @tf.function
+    def run(values):
+        def step(x):
+            return tf.distribute.get_replica_context().all_reduce("SUM", x)
+
+        return strategy.run(step, args=(values,))
+
+    expected = tf.cast(255.0 + strategy.num_replicas_in_sync, tf.bfloat16)
+    for value in strategy.experimental_local_results(run(values)):
+        assert value.dtype == tf.bfloat16
+        assert value == expected
+
+
+def test_two_cores_a_replica(resolver, strategy):
+    num_cores = strategy.num_replicas_in_sync
+    if num_cores % 2:
+        pytest.skip("needs an even number of cores")
+    topology = tf.tpu.experimental.initialize_tpu_system(resolver)
+    assignment = tf.tpu.experimental.DeviceAssignment.build(
+        topology,
+        computation_shape=[1, 1, 1, 2],
+        num_replicas=num_cores // 2,
+    )
+    parallel = tf.distribute.TPUStrategy(
+        resolver, experimental_device_assignment=assignment
+    )
+    with parallel.scope():
+        variable = tf.Variable([[1.0, 2.0]])
+
+    @tf.function
+    def run(values):
+        def step(x):
+            y = parallel.experimental_assign_to_logical_device(x + 1, 1)
+            z = parallel.experimental_split_to_logical_devices(y, [1, 2])
+            total = tf.distribute.get_replica_context().all_reduce("SUM", z)
+            variable.assign_add(total)
+            return parallel.experimental_replicate_to_logical_devices(z * 2)
+
+        return parallel.run(step, args=(values,))
+
+    results = _values(parallel, run(tf.constant([[1.0, 2.0]])))
+
+    assert len(results) == num_cores // 2
+    for result in results:
+        np.testing.assert_array_equal(result, [[4, 6]])
+    np.testing.assert_array_equal(
+        variable.numpy(), [[1 + num_cores, 2 + 1.5 * num_cores]]
+    )
+
+
+def test_more_replicas_than_cores_are_refused(strategy):
+    n = strategy.num_replicas_in_sync
+
+    @tf.function
+    def run():
+        outputs = tf.compat.v1.tpu.replicate(
+            lambda: tf.constant(1.0), inputs=[[]] * (n + 1)
+        )
+        return outputs
+
+    with pytest.raises(
+        tf.errors.InvalidArgumentError,
+        match=f"program needs core {n}, but there are {n} virtual cores",
+    ):
+        run()
+
+
+def test_replicas_must_bring_one_shape(strategy):
+    if strategy.num_replicas_in_sync == 1:
+        pytest.skip("needs two replicas")
+
+    @tf.function
+    def run():
+        def step():
+            context = tf.distribute.get_replica_context()
+            x = tf.zeros([1 + context.replica_id_in_sync_group])
+            return context.all_reduce("SUM", x)
+
+        return strategy.run(step)
+
+    with pytest.raises(
+        tf.errors.InvalidArgumentError,
+        match=r"inputs of all replicas must have one shape, got \[1\] and "
+        r"\[2\]",
+    ):
+        run()
+
+
+def test_collectives_are_refused_outside_of_programs():
+    with pytest.raises(
+        tf.errors.FailedPreconditionError,
+        match=r"CrossReplicaSum must be in a program of TPUStrategy.run\(\)",
+    ):
+        tf.raw_ops.CrossReplicaSum(input=[1.0], group_assignment=[[0]])
+
+
+def test_collective_permute_and_all_to_all(strategy):
+    n = strategy.num_replicas_in_sync
+    values = _per_replica(
+        strategy, lambda i: tf.range(n, dtype=tf.float32) + 10.0 * i
+    )
+
+    @tf.function
+    def run(values):
+        def step(x):
+            # To the next one; nobody sends to the first.
+            pairs = [[i, i + 1] for i in range(n - 1)]
+            shifted = tf.raw_ops.CollectivePermute(
+                input=x,
+                source_target_pairs=tf.constant(
+                    pairs, tf.int32, shape=[n - 1, 2]
+                ),
+            )
+            swapped = tf.raw_ops.AllToAll(
+                input=tf.reshape(x, [n, 1]),
+                group_assignment=[[*range(n)]],
+                concat_dimension=1,
+                split_dimension=0,
+                split_count=n,
+            )
+            return shifted, swapped
+
+        return strategy.run(step, args=(values,))
+
+    shifted, swapped = run(values)
+
+    for i, value in enumerate(_values(strategy, shifted)):
+        expected = np.arange(n) + 10 * (i - 1) if i else np.zeros(n)
+        np.testing.assert_array_equal(value, expected)
+    for i, value in enumerate(_values(strategy, swapped)):
+        np.testing.assert_array_equal(value, [[i + 10 * k for k in range(n)]])
