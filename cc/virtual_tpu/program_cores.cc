@@ -60,7 +60,7 @@ absl::StatusOr<ProgramCores> ProgramCores::Create(
   const int num_cores = program.num_replicas_ * program.cores_per_replica_;
   if (num_cores <= 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("program must have one core or more, got ", num_cores));
+        absl::StrCat("must have one core or more, got ", num_cores));
   }
   if (assignment.empty()) {
     for (int i = 0; i < num_cores; ++i) program.cores_.push_back(i);
@@ -85,8 +85,8 @@ absl::StatusOr<ProgramCores> ProgramCores::Create(
     const auto task = tasks.find(core);
     if (task == tasks.end()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("program needs core ", core, ", but there are ",
-                       tasks.size(), " virtual cores"));
+          absl::StrCat("needs core ", core, ", but there are ", tasks.size(),
+                       " virtual cores"));
     }
     program.task_ = task->second;
   }

@@ -55,10 +55,8 @@ const Edge* InputEdge(const Node* node, int input) {
 // Copies the nodes of one program.
 class Program {
  public:
-  Program(std::string name, std::vector<Node*> nodes,
-          const GraphOptimizationPassOptions& options)
-      : name_(std::move(name)),
-        nodes_(std::move(nodes)),
+  Program(std::vector<Node*> nodes, const GraphOptimizationPassOptions& options)
+      : nodes_(std::move(nodes)),
         options_(options),
         graph_(options.graph->get()) {}
 
@@ -79,14 +77,18 @@ class Program {
   }
   bool Contains(const Node* node) const { return copies_.count(node) > 0; }
 
-  const std::string name_;
   const std::vector<Node*> nodes_;
   const GraphOptimizationPassOptions& options_;
   Graph* const graph_;
   Node* metadata_ = nullptr;
   std::unique_ptr<ProgramCores> cores_;
   std::set<std::string> names_;
-  std::map<const Node*, std::vector<Node*>> copies_;  // By replica.
+  struct ById {
+    bool operator()(const Node* a, const Node* b) const {
+      return a->id() < b->id();
+    }
+  };
+  std::map<const Node*, std::vector<Node*>, ById> copies_;  // By replica.
   std::map<std::pair<const Node*, int>, Source> concatenated_;
 };
 
@@ -100,7 +102,7 @@ absl::Status Program::FindMetadata() {
     metadata_ = node;
   }
   if (metadata_ == nullptr) {
-    return absl::InvalidArgumentError("program must have TPUReplicateMetadata");
+    return absl::InvalidArgumentError("must have TPUReplicateMetadata");
   }
   auto cores = ProgramCores::Create(metadata_->def(), *options_.device_set);
   if (!cores.ok()) return cores.status();
@@ -196,19 +198,17 @@ absl::StatusOr<Source> Program::Resolve(Source source, int replica) {
   return source;
 }
 
-// Puts together what one replica's cores each have a part of.
-absl::StatusOr<Source> Program::Concatenate(Node* partitioned, int replica) {
-  const auto known = concatenated_.find({partitioned, replica});
-  if (known != concatenated_.end()) return known->second;
+// Returns the dimension along which the parts of a TPUPartitionedInput are
+// split over cores, or -1 if each core has the whole.
+absl::StatusOr<int> SplitDimension(const Node* partitioned) {
   std::vector<int> partitions;
   if (!TryGetNodeAttr(partitioned->attrs(), "partition_dims", &partitions)) {
     int dim = 0;
     TF_RETURN_IF_ERROR(
         GetNodeAttr(partitioned->attrs(), "partition_dim", &dim));
-    if (dim >= 0) {
-      partitions.assign(dim + 1, 1);
-      partitions[dim] = partitioned->num_inputs();
-    }
+    if (dim < 0) return -1;
+    partitions.assign(dim + 1, 1);
+    partitions[dim] = partitioned->num_inputs();
   }
   int split_dim = -1;
   for (size_t dim = 0; dim < partitions.size(); ++dim) {
@@ -220,27 +220,36 @@ absl::StatusOr<Source> Program::Concatenate(Node* partitioned, int replica) {
     }
     split_dim = static_cast<int>(dim);
   }
-  if (split_dim < 0) {
-    const Edge* edge = InputEdge(partitioned, 0);
-    return Resolve({edge->src(), edge->src_output()}, replica);
-  }
-  const tensorflow::DataType type = partitioned->output_type(0);
-  if (type == tensorflow::DT_RESOURCE) {
+  if (split_dim >= 0 &&
+      partitioned->output_type(0) == tensorflow::DT_RESOURCE) {
     return absl::UnimplementedError(
         absl::StrCat("node '", partitioned->name(),
                      "': a variable split over cores is not supported"));
+  }
+  return split_dim;
+}
+
+// Puts together what one replica's cores each have a part of.
+absl::StatusOr<Source> Program::Concatenate(Node* partitioned, int replica) {
+  const auto known = concatenated_.find({partitioned, replica});
+  if (known != concatenated_.end()) return known->second;
+  const auto split_dim = SplitDimension(partitioned);
+  if (!split_dim.ok()) return split_dim.status();
+  if (*split_dim < 0) {
+    const Edge* edge = InputEdge(partitioned, 0);
+    return Resolve({edge->src(), edge->src_output()}, replica);
   }
   NodeDef axis;
   axis.set_op("Const");
   axis.set_name(graph_->NewName(partitioned->name() + "/axis"));
   axis.set_device(cores_->CoreDevice(replica, 0));
   AddNodeAttr("dtype", tensorflow::DT_INT32, &axis);
-  AddNodeAttr("value", tensorflow::Tensor(split_dim), &axis);
+  AddNodeAttr("value", tensorflow::Tensor(*split_dim), &axis);
   NodeDef concat;
   concat.set_op("ConcatV2");
   concat.set_name(graph_->NewName(partitioned->name() + "/concat"));
   concat.set_device(cores_->CoreDevice(replica, 0));
-  AddNodeAttr("T", type, &concat);
+  AddNodeAttr("T", partitioned->output_type(0), &concat);
   AddNodeAttr("Tidx", tensorflow::DT_INT32, &concat);
   AddNodeAttr("N", partitioned->num_inputs(), &concat);
   auto axis_node = graph_->AddNode(std::move(axis));
@@ -350,7 +359,12 @@ class ReplicatePass final : public tensorflow::GraphOptimizationPass {
     if (programs.empty()) return absl::OkStatus();
     TF_RETURN_IF_ERROR(MakeInferenceBatches(*options.flib_def, graph));
     for (auto& [name, nodes] : programs) {
-      TF_RETURN_IF_ERROR(Program(name, nodes, options).Expand());
+      const absl::Status status = Program(nodes, options).Expand();
+      if (!status.ok()) {
+        return absl::Status(
+            status.code(),
+            absl::StrCat("TPU program '", name, "': ", status.message()));
+      }
     }
     return ReplaceCompilationResults(graph);
   }

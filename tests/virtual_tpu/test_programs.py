@@ -408,7 +408,8 @@ def test_more_replicas_than_cores_are_refused(strategy):
 
     with pytest.raises(
         tf.errors.InvalidArgumentError,
-        match=f"program needs core {n}, but there are {n} virtual cores",
+        match=f"TPU program '.*': needs core {n}, but there are {n} virtual "
+        "cores",
     ):
         run()
 
