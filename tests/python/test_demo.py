@@ -7,6 +7,7 @@ from __future__ import annotations
 import pathlib
 import sys
 
+import made_up_flights
 import numpy as np
 import pytest
 import tpuless
@@ -25,22 +26,7 @@ import flights_data  # noqa: E402
 
 @pytest.fixture(scope="module")
 def flights() -> flights_data.Flights:
-    """3000 flights that nobody flew: some carriers are late more often."""
-    random = np.random.default_rng(7)
-    sizes = {
-        "carrier": 16,
-        "tailnum": 700,
-        "origin": 3,
-        "dest": 104,
-        "hour": 19,
-        "month": 12,
-    }
-    rows = []
-    for _ in range(3000):
-        row = {name: str(random.integers(n)) for name, n in sizes.items()}
-        delay = random.normal(5 + 2 * int(row["carrier"]), 20)
-        rows.append(row | {"arr_delay": str(int(delay))})
-    return flights_data.encode(rows)
+    return made_up_flights.make_flights()
 
 
 def test_sixty_steps_agree_with_tensorflow(flights, tmp_path):
