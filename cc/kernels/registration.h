@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The tpuless authors
 // SPDX-License-Identifier: Apache-2.0
-// Which kernels this library gives to TensorFlow.
+// How kernels are registered.
 #ifndef TPULESS_CC_KERNELS_REGISTRATION_H_
 #define TPULESS_CC_KERNELS_REGISTRATION_H_
 
@@ -33,6 +33,9 @@ void RegisterCpuKernel(const std::string& op) {
   RegisterCpuKernel(
       op, [](tensorflow::OpKernelConstruction* ctx) { return new K(ctx); });
 }
+
+// Registers a kernel that no graph can name, for its label.
+void RegisterLabel(const std::string& op, const std::string& label);
 
 // One for each file of kernels; called once, when the library is loaded.
 void RegisterConfigurationKernels();
