@@ -3,7 +3,9 @@
 // Which core of the machine a program's replica runs on.
 #include "cc/virtual_tpu/program_cores.h"
 
+#include <iterator>
 #include <map>
+#include <set>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -52,11 +54,20 @@ absl::StatusOr<ProgramCores> ProgramCores::Create(
   TF_RETURN_IF_ERROR(GetNodeAttr(metadata, "topology", &topology));
   TF_RETURN_IF_ERROR(GetNodeAttr(metadata, "device_assignment", &assignment));
 
-  std::map<int, std::string> tasks;  // By core.
+  std::set<int> known_cores;
+  std::set<std::string> tasks;
   for (const tensorflow::Device* device : devices.devices()) {
     const auto& name = device->parsed_name();
-    if (name.type == "TPU") tasks[name.id] = TaskName(name);
+    if (name.type != "TPU") continue;
+    known_cores.insert(name.id);
+    tasks.insert(TaskName(name));
   }
+  if (tasks.size() > 1) {
+    return absl::UnimplementedError(
+        absl::StrCat("must run on the cores of one host, got ", *tasks.begin(),
+                     " and ", *std::next(tasks.begin())));
+  }
+  if (!tasks.empty()) program.task_ = *tasks.begin();
   const int num_cores = program.num_replicas_ * program.cores_per_replica_;
   if (num_cores <= 0) {
     return absl::InvalidArgumentError(
@@ -82,13 +93,11 @@ absl::StatusOr<ProgramCores> ProgramCores::Create(
     }
   }
   for (int core : program.cores_) {
-    const auto task = tasks.find(core);
-    if (task == tasks.end()) {
+    if (known_cores.count(core) == 0) {
       return absl::InvalidArgumentError(
-          absl::StrCat("needs core ", core, ", but there are ", tasks.size(),
-                       " virtual cores"));
+          absl::StrCat("needs core ", core, ", but there are ",
+                       known_cores.size(), " virtual cores"));
     }
-    program.task_ = task->second;
   }
   return program;
 }

@@ -177,3 +177,43 @@ def test_a_bad_variable_is_refused(text):
         "ValueError: environment variable TPULESS_CORES must be a number from "
         f"0 to 1024, got {text!r}"
     )
+
+
+SERVERS = """
+import socket
+
+import tensorflow as tf
+import tpuless
+
+tpuless.virtual_tpu(1)
+
+
+def free_port():
+    with socket.socket() as taken:
+        taken.bind(("localhost", 0))
+        return taken.getsockname()[1]
+
+
+addresses = [f"localhost:{free_port()}" for _ in range(2)]
+cluster = tf.train.ClusterSpec({"worker": addresses})
+servers = [
+    tf.distribute.Server(cluster, job_name="worker", task_index=i)
+    for i in range(2)
+]
+with tf.Graph().as_default():
+    outputs = tf.compat.v1.tpu.replicate(lambda: tf.constant(1.0), [[]])
+    with tf.compat.v1.Session(servers[0].target) as session:
+        try:
+            session.run(outputs)
+        except tf.errors.UnimplementedError as error:
+            print(error.message)
+"""
+
+
+def test_the_cores_of_several_hosts_are_refused():
+    lines = _run(SERVERS).splitlines()
+
+    assert (
+        "TPU program 'cluster': must run on the cores of one host, got "
+        "/job:worker/replica:0/task:0 and /job:worker/replica:0/task:1"
+    ) in lines
