@@ -88,12 +88,6 @@ absl::Status MakeInferenceBatches(const FunctionLibraryDefinition& functions,
     mode.set_op("Const");
     mode.set_name(graph->NewName(node->name() + "/inference"));
     mode.set_device(node->requested_device());
-    for (const char* mark : {"_tpu_replicate", "_xla_outside_compilation"}) {
-      const auto value = node->def().attr().find(mark);
-      if (value != node->def().attr().end()) {
-        (*mode.mutable_attr())[mark] = value->second;
-      }
-    }
     AddNodeAttr("dtype", tensorflow::DT_STRING, &mode);
     AddNodeAttr("value", tensorflow::Tensor(tensorflow::tstring("inference")),
                 &mode);

@@ -52,6 +52,11 @@ const Edge* InputEdge(const Node* node, int input) {
   return edge;
 }
 
+// Returns edges that a loop may change the graph over.
+std::vector<const Edge*> Copy(const tensorflow::EdgeSet& edges) {
+  return {edges.begin(), edges.end()};
+}
+
 // Copies the nodes of one program.
 class Program {
  public:
@@ -157,8 +162,7 @@ absl::Status Program::CopyNodes(ReplicaNodes& replica_nodes) {
   }
   for (auto& [node, copies] : copies_) {
     for (int replica = 0; replica < cores_->num_replicas(); ++replica) {
-      for (const Edge* edge : std::vector<const Edge*>(
-               node->in_edges().begin(), node->in_edges().end())) {
+      for (const Edge* edge : Copy(node->in_edges())) {
         if (edge->src() == metadata_) {
           for (const Edge* before : metadata_->in_edges()) {
             graph_->AddControlEdge(before->src(), copies[replica]);
@@ -270,15 +274,13 @@ absl::StatusOr<Source> Program::Concatenate(Node* partitioned, int replica) {
 
 absl::Status Program::ConnectOutputs() {
   for (const auto& [node, copies] : copies_) {
-    for (const Edge* edge : std::vector<const Edge*>(node->out_edges().begin(),
-                                                     node->out_edges().end())) {
+    for (const Edge* edge : Copy(node->out_edges())) {
       Node* consumer = edge->dst();
       if (Contains(consumer)) continue;
       if (edge->IsControlEdge()) {
         for (Node* copy : copies) graph_->AddControlEdge(copy, consumer);
       } else if (consumer->type_string() == "TPUReplicatedOutput") {
-        for (const Edge* out : std::vector<const Edge*>(
-                 consumer->out_edges().begin(), consumer->out_edges().end())) {
+        for (const Edge* out : Copy(consumer->out_edges())) {
           if (out->IsControlEdge()) {
             for (Node* copy : copies) graph_->AddControlEdge(copy, out->dst());
           } else {
@@ -386,8 +388,7 @@ class ReplicatePass final : public tensorflow::GraphOptimizationPass {
       AddNodeAttr("value", tensorflow::Tensor(tensorflow::tstring("")), &def);
       auto success = graph->AddNode(std::move(def));
       if (!success.ok()) return success.status();
-      for (const Edge* edge : std::vector<const Edge*>(
-               node->out_edges().begin(), node->out_edges().end())) {
+      for (const Edge* edge : Copy(node->out_edges())) {
         graph->AddEdge(*success, edge->src_output(), edge->dst(),
                        edge->dst_input());
       }
