@@ -118,10 +118,11 @@ tsan: $(VENV)/.dev ## Tests the engine under ThreadSanitizer.
 requirements: $(VENV)/.dev ## Pins requirements/*.txt anew.
 	cd requirements && for name in dev demo; do \
 	  command="uv pip compile --universal --python-version 3.10"; \
-	  command="$$command --no-emit-index-url $$name.in -o $$name.txt"; \
+	  command="$$command --no-emit-index-url --overrides overrides.txt"; \
+	  command="$$command $$name.in -o $$name.txt"; \
 	  $$command --upgrade --quiet --custom-compile-command "$$command" \
 	  || exit; done
 
 clean: ## Removes what was built; .venv/ stays.
-	rm -rf build dist python/*.egg-info
+	rm -rf build dist python/*.egg-info python/tensorflow-plugins
 	rm -f python/tpuless/*.so python/tpuless/_build_info.py

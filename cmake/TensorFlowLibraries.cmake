@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The tpuless authors
 # SPDX-License-Identifier: Apache-2.0
-# What touches TensorFlow: tpuless_config, libtpuless_ops.so and _engine.
+# What touches TensorFlow: tpuless_config, libtpuless_ops.so, _engine, and
+# libtpuless_plugin.so, which does so by name.
 
 # TensorFlow's flags for our code; needs no include path of ours.
 add_library(tpuless_tensorflow INTERFACE)
@@ -69,6 +70,17 @@ foreach(library tpuless_ops tpuless_pybind)
 endforeach()
 target_link_options(tpuless_ops PRIVATE -Wl,--no-undefined)
 
+# TensorFlow loads it out of the folder of this name, see the file.
+file(GLOB plugin_sources CONFIGURE_DEPENDS cc/plugin/*.cc)
+python_add_library(tpuless_plugin MODULE ${plugin_sources})
+target_link_libraries(tpuless_plugin PRIVATE tpuless_compile_options)
+set_target_properties(
+  tpuless_plugin
+  PROPERTIES
+    OUTPUT_NAME libtpuless_plugin
+    LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tensorflow-plugins"
+)
+
 # Each of these compilers takes up to a gigabyte, however many cores there are.
 cmake_host_system_information(RESULT megabytes QUERY TOTAL_PHYSICAL_MEMORY)
 math(EXPR num_compilers "1 + ${megabytes} / 1024")
@@ -86,6 +98,10 @@ configure_file(
 )
 
 # The package folder is the install prefix.
-add_custom_target(tpuless_python DEPENDS tpuless_ops tpuless_pybind)
+add_custom_target(
+  tpuless_python
+  DEPENDS tpuless_ops tpuless_pybind tpuless_plugin
+)
 install(TARGETS tpuless_ops tpuless_pybind LIBRARY DESTINATION .)
+install(TARGETS tpuless_plugin LIBRARY DESTINATION ../tensorflow-plugins)
 install(FILES "${PROJECT_BINARY_DIR}/tpuless/_build_info.py" DESTINATION .)

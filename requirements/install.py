@@ -30,7 +30,10 @@ def main() -> None:
     # the certificates that it brings, then those of the system, as pip does.
     _succeeds(python, "-m", "pip", "install", "--quiet", "uv")
     uv = (python, "-m", "uv", "pip", "install", "--python", python)
-    arguments = [word for file in requirements for word in ("-r", file)]
+    # The files name all there is to install. Some of it asks for the package
+    # `tensorflow`, and is content with the module of tensorflow-cpu.
+    arguments = ["--no-deps"]
+    arguments += [word for file in requirements for word in ("-r", file)]
     system = {**os.environ, "UV_NATIVE_TLS": "1", "UV_SYSTEM_CERTS": "1"}
     if _succeeds(*uv, *arguments) or _succeeds(*uv, *arguments, env=system):
         return

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "cc/virtual_tpu/constants.h"
 #include "tensorflow/core/framework/node_def_util.h"
 
 namespace tpuless {
@@ -84,17 +85,12 @@ absl::Status MakeInferenceBatches(const FunctionLibraryDefinition& functions,
     const int input = node->num_inputs() - 1;
     const Edge* edge;
     TF_RETURN_IF_ERROR(node->input_edge(input, &edge));
-    NodeDef mode;
-    mode.set_op("Const");
-    mode.set_name(graph->NewName(node->name() + "/inference"));
-    mode.set_device(node->requested_device());
-    AddNodeAttr("dtype", tensorflow::DT_STRING, &mode);
-    AddNodeAttr("value", tensorflow::Tensor(tensorflow::tstring("inference")),
-                &mode);
-    auto constant = graph->AddNode(std::move(mode));
-    if (!constant.ok()) return constant.status();
+    const auto mode = AddConstant(node->name() + "/inference",
+                                  tensorflow::Tensor("inference"),
+                                  node->requested_device(), edge->src(), graph);
+    if (!mode.ok()) return mode.status();
     graph->RemoveEdge(edge);
-    graph->AddEdge(*constant, 0, node, input);
+    graph->AddEdge(*mode, 0, node, input);
   }
   return absl::OkStatus();
 }

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "cc/virtual_tpu/collectives.h"
+#include "cc/virtual_tpu/constants.h"
 #include "tensorflow/core/framework/node_def_util.h"
 #include "tensorflow/core/util/device_name_utils.h"
 
@@ -60,11 +61,7 @@ absl::Status ReplicaNodes::Rewrite(int replica, const std::string& function,
     node.clear_attr();
     (*node.mutable_attr())["T"] = type;
   } else if (node.op() == "XlaReplicaId") {
-    node.set_op("Const");
-    node.clear_attr();
-    tensorflow::Tensor id(replica);
-    AddNodeAttr("dtype", tensorflow::DT_INT32, &node);
-    AddNodeAttr("value", id, &node);
+    MakeConstant(tensorflow::Tensor(replica), node);
   } else if (absl::StartsWith(node.op(), "Enqueue") &&
              node.attr().count("device_ordinal") > 0 &&
              node.attr().at("device_ordinal").i() < 0) {

@@ -21,6 +21,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "cc/virtual_tpu/constants.h"
 #include "cc/virtual_tpu/embedding_modes.h"
 #include "cc/virtual_tpu/program_cores.h"
 #include "cc/virtual_tpu/replica_nodes.h"
@@ -243,21 +244,14 @@ absl::StatusOr<Source> Program::Concatenate(Node* partitioned, int replica) {
     const Edge* edge = InputEdge(partitioned, 0);
     return Resolve({edge->src(), edge->src_output()}, replica);
   }
-  NodeDef axis;
-  axis.set_op("Const");
-  axis.set_name(graph_->NewName(partitioned->name() + "/axis"));
-  axis.set_device(cores_->CoreDevice(replica, 0));
-  AddNodeAttr("dtype", tensorflow::DT_INT32, &axis);
-  AddNodeAttr("value", tensorflow::Tensor(*split_dim), &axis);
+  const std::string device = cores_->CoreDevice(replica, 0);
   NodeDef concat;
   concat.set_op("ConcatV2");
   concat.set_name(graph_->NewName(partitioned->name() + "/concat"));
-  concat.set_device(cores_->CoreDevice(replica, 0));
+  concat.set_device(device);
   AddNodeAttr("T", partitioned->output_type(0), &concat);
   AddNodeAttr("Tidx", tensorflow::DT_INT32, &concat);
   AddNodeAttr("N", partitioned->num_inputs(), &concat);
-  auto axis_node = graph_->AddNode(std::move(axis));
-  if (!axis_node.ok()) return axis_node.status();
   auto node = graph_->AddNode(std::move(concat));
   if (!node.ok()) return node.status();
   for (int i = 0; i < partitioned->num_inputs(); ++i) {
@@ -266,7 +260,11 @@ absl::StatusOr<Source> Program::Concatenate(Node* partitioned, int replica) {
     if (!part.ok()) return part.status();
     graph_->AddEdge(part->node, part->output, *node, i);
   }
-  graph_->AddEdge(*axis_node, 0, *node, partitioned->num_inputs());
+  const auto axis =
+      AddConstant(partitioned->name() + "/axis", tensorflow::Tensor(*split_dim),
+                  device, InputEdge(*node, 0)->src(), graph_);
+  if (!axis.ok()) return axis.status();
+  graph_->AddEdge(*axis, 0, *node, partitioned->num_inputs());
   const Source whole = {*node, 0};
   concatenated_[{partitioned, replica}] = whole;
   return whole;
@@ -382,10 +380,8 @@ class ReplicatePass final : public tensorflow::GraphOptimizationPass {
     }
     for (Node* node : results) {
       NodeDef def;
-      def.set_op("Const");
+      MakeConstant(tensorflow::Tensor(""), def);
       def.set_name(node->name());
-      AddNodeAttr("dtype", tensorflow::DT_STRING, &def);
-      AddNodeAttr("value", tensorflow::Tensor(tensorflow::tstring("")), &def);
       auto success = graph->AddNode(std::move(def));
       if (!success.ok()) return success.status();
       for (const Edge* edge : Copy(node->out_edges())) {

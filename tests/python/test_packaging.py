@@ -116,6 +116,7 @@ def test_bazel_and_cmake_compile_the_same_sources():
     assert bazel.pop("config") == cmake["config_sources"]
     assert bazel.pop("libtpuless_ops.so") == cmake["ops_sources"]
     assert bazel.pop("_engine.so") == cmake["pybind_sources"]
+    assert bazel.pop("libtpuless_plugin.so") == cmake["plugin_sources"]
     assert sorted(sum(bazel.values(), [])) == cmake["cc_tests"]
 
 
@@ -299,6 +300,7 @@ def test_wheel_holds_the_package_and_nothing_else(wheel):
 
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
     assert libraries == {
+        "tensorflow-plugins/libtpuless_plugin.so",
         f"tpuless/_engine{suffix}",
         "tpuless/libtpuless_ops.so",
     }
@@ -310,10 +312,11 @@ def test_wheel_holds_the_package_and_nothing_else(wheel):
 def test_wheel_names_no_folder_of_this_machine(wheel, tmp_path):
     zipfile.ZipFile(wheel).extractall(tmp_path)
 
-    for library in tmp_path.glob("tpuless/*.so"):
+    for library in tmp_path.glob("*/*.so"):
         dynamic = succeed("readelf", "--dynamic", "--wide", library)
         paths = re.findall(r"(?:RPATH|RUNPATH).*\[(.*)\]", dynamic)
-        assert paths == ["$ORIGIN/../tensorflow"]
+        is_plugin = library.parent.name == "tensorflow-plugins"
+        assert paths == ([] if is_plugin else ["$ORIGIN/../tensorflow"])
         content = library.read_bytes()
         assert str(ROOT).encode() not in content
         assert SITE_PACKAGES.encode() not in content
@@ -324,7 +327,7 @@ def test_wheel_needs_no_library_but_those_of_tensorflow_and_the_system(
 ):
     zipfile.ZipFile(wheel).extractall(tmp_path)
 
-    for library in tmp_path.glob("tpuless/*.so"):
+    for library in tmp_path.glob("*/*.so"):
         dynamic = succeed("readelf", "--dynamic", "--wide", library)
         needed = set(re.findall(r"NEEDED.*\[(.*)\]", dynamic))
         assert needed <= {
@@ -351,6 +354,26 @@ def test_wheel_can_be_imported(wheel, tmp_path):
     )
 
     assert output.strip() == str(tmp_path / "tpuless" / "__init__.py")
+
+
+def test_wheel_gives_virtual_cores_to_a_script_that_is_unaware(wheel, tmp_path):
+    folder = tmp_path / "site-packages"  # As TensorFlow knows such folders.
+    succeed(
+        *(sys.executable, "-m", "pip", "install", "--no-deps"),
+        *("--target", folder, wheel),
+    )
+    code = "import tensorflow as tf; print(tf.config.list_logical_devices())"
+
+    def list_devices(cores: str) -> str:
+        return succeed(
+            *(sys.executable, "-c", code),
+            cwd=tmp_path,
+            PYTHONPATH=str(folder),
+            TPULESS_CORES=cores,
+        )
+
+    assert "TPU" not in list_devices("")
+    assert "/device:TPU:1" in list_devices("2")
 
 
 # Every way to install, from nothing.

@@ -3,6 +3,7 @@
 """How a process gets virtual TPU cores, and when it does not."""
 
 import os
+import pathlib
 import subprocess
 import sys
 
@@ -73,6 +74,57 @@ def test_an_unchanged_script_runs_by_the_environment(tmp_path):
     output = _python(str(tmp_path / "train.py"), "1", TPULESS_CORES="2")
 
     assert output == "2 2.0"
+
+
+@pytest.fixture
+def plugged_in(tmp_path):
+    """An environment in which TensorFlow finds the plugin by itself."""
+    # It looks into folders of this name.
+    site_packages = tmp_path / "site-packages"
+    site_packages.symlink_to(pathlib.Path(tpuless.__file__).parents[1])
+    return {"PYTHONPATH": str(site_packages)}
+
+
+def test_an_unchanged_script_runs_by_the_plugin(tmp_path, plugged_in):
+    (tmp_path / "train.py").write_text(SCRIPT)
+
+    output = _python(
+        str(tmp_path / "train.py"), "1.5", TPULESS_CORES="2", **plugged_in
+    )
+
+    assert output == "2 3.0"
+
+
+@pytest.mark.parametrize("cores", ["", "0"])
+def test_the_plugin_does_nothing_unless_asked(plugged_in, cores):
+    code = (
+        "import sys, tensorflow as tf;"
+        "print('tpuless' in sys.modules,"
+        "      'libtpuless_plugin' in open('/proc/self/maps').read(),"
+        "      'libtpuless_ops' in open('/proc/self/maps').read())"
+    )
+
+    output = _run(code, TPULESS_CORES=cores, **plugged_in)
+
+    assert output == "False True False"
+
+
+def test_the_plugin_does_no_harm_to_a_script_that_asks_itself(plugged_in):
+    code = (
+        "import tpuless, tensorflow as tf; tpuless.virtual_tpu(2);"
+        "print(len(tf.config.list_logical_devices('TPU')))"
+    )
+
+    assert _run(code, TPULESS_CORES="2", **plugged_in) == "2"
+
+
+def test_the_plugin_refuses_a_bad_variable(plugged_in):
+    output = _run("import tensorflow", TPULESS_CORES="two", **plugged_in)
+
+    assert output == (
+        "ValueError: environment variable TPULESS_CORES must be a number from "
+        "0 to 1024, got 'two'"
+    )
 
 
 def test_the_command_names_a_script_that_is_not_there(tmp_path):

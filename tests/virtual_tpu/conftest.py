@@ -9,6 +9,9 @@ import os
 import pathlib
 import sys
 
+# TensorFlow Recommenders are made for Keras 2. Whoever means Keras 3 says so.
+os.environ["TF_USE_LEGACY_KERAS"] = "1"
+
 import pytest
 import tensorflow as tf
 import tpuless

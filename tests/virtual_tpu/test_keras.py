@@ -1,7 +1,8 @@
 # SPDX-FileCopyrightText: The tpuless authors
 # SPDX-License-Identifier: Apache-2.0
-"""Keras models under TPUStrategy on virtual cores."""
+"""Keras 3 models under TPUStrategy on virtual cores."""
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -21,24 +22,24 @@ def _data(batch):
 
 
 def _model(dtype=None):
-    return tf.keras.Sequential(
+    return keras.Sequential(
         [
-            tf.keras.Input([6]),
-            tf.keras.layers.Dense(8, activation="relu", dtype=dtype),
-            tf.keras.layers.BatchNormalization(dtype=dtype),
-            tf.keras.layers.Dense(1, dtype=dtype),
+            keras.Input([6]),
+            keras.layers.Dense(8, activation="relu", dtype=dtype),
+            keras.layers.BatchNormalization(dtype=dtype),
+            keras.layers.Dense(1, dtype=dtype),
         ]
     )
 
 
 def _train(strategy, batch, **compile_arguments):
-    tf.keras.utils.set_random_seed(1)
+    keras.utils.set_random_seed(1)
     with strategy.scope():
         model = _model()
         model.compile(
-            optimizer=tf.keras.optimizers.Adam(0.05),
-            loss=tf.keras.losses.BinaryCrossentropy(from_logits=True),
-            metrics=[tf.keras.metrics.BinaryAccuracy(threshold=0.0)],
+            optimizer=keras.optimizers.Adam(0.05),
+            loss=keras.losses.BinaryCrossentropy(from_logits=True),
+            metrics=[keras.metrics.BinaryAccuracy(threshold=0.0)],
             **compile_arguments,
         )
     history = model.fit(_data(batch), epochs=8, verbose=0)
