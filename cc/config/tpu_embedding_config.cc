@@ -46,6 +46,25 @@ Result<Proto> Parse(const std::string& config) {
       config.size(), " bytes that do not parse as one");
 }
 
+Status CheckSpmdSharding(const Proto& proto, int64_t num_cores) {
+  const auto& spmd = proto.spmd_sharding();
+  if (!spmd.enabled()) return Status();
+  const int64_t cores_per_replica = spmd.num_cores_per_replica();
+  if (cores_per_replica < 1 || num_cores % cores_per_replica != 0) {
+    return InvalidArgument(
+        "spmd_sharding.num_cores_per_replica must be >= 1 and divide the "
+        "number of cores (",
+        num_cores, "), got ", cores_per_replica);
+  }
+  if (spmd.use_manual_partitioning() && cores_per_replica > 1) {
+    return Unimplemented(
+        "spmd_sharding.use_manual_partitioning must be false with several "
+        "cores a replica (",
+        cores_per_replica, "), got true");
+  }
+  return Status();
+}
+
 // Sets the hosts, and the cores of one of them.
 Status SetTopology(const Proto& proto, EngineConfig& config) {
   const int64_t num_hosts = proto.num_hosts();
@@ -66,12 +85,7 @@ Status SetTopology(const Proto& proto, EngineConfig& config) {
                            config.num_hosts, "), got ", num_tensor_cores);
   }
   config.num_cores = cores / config.num_hosts;
-  if (proto.spmd_sharding().enabled() && cores > 1) {
-    return Unimplemented(
-        "spmd_sharding.enabled must be false with more than one core, got ",
-        cores, " cores");
-  }
-  return Status();
+  return CheckSpmdSharding(proto, cores);
 }
 
 Status SetEnums(const Proto& proto, EngineConfig& config) {
@@ -124,14 +138,28 @@ Result<EngineConfig> ParseTpuEmbeddingConfig(const std::string& config) {
 Status CheckSameConfig(const std::string& configured,
                        const std::string& config) {
   if (config == configured || UndoUtf8(config) == configured) return Status();
-  const Result<Proto> expected = Parse(configured);
+  Result<Proto> expected = Parse(configured);
   if (!expected.ok()) return expected.status();
-  const Result<Proto> given = Parse(config);
+  Result<Proto> given = Parse(config);
   if (!given.ok()) return given.status();
+  // About programs, and no property of an engine.
+  expected->clear_spmd_sharding();
+  given->clear_spmd_sharding();
   const std::string difference = FirstDifference(*expected, *given);
   if (difference.empty()) return Status();
   return InvalidArgument("config must equal the configured one, differs in ",
                          difference);
+}
+
+Status CheckSpeaksForOneCore(const std::string& config) {
+  const Result<Proto> proto = Parse(config);
+  if (!proto.ok()) return Status();  // CheckSameConfig() will say so.
+  const auto& spmd = proto->spmd_sharding();
+  if (!spmd.enabled() || spmd.num_cores_per_replica() <= 1) return Status();
+  return Unimplemented(
+      "spmd_sharding over several cores a replica (",
+      spmd.num_cores_per_replica(),
+      ") must be in the program of a TPUStrategy, and in no function of it");
 }
 
 }  // namespace tpuless

@@ -12,7 +12,7 @@
 namespace tpuless {
 
 // A config that went through a Java String arrives with each byte >= 0x80 as
-// the two bytes of its UTF-8 form. Both functions accept that form too.
+// the two bytes of its UTF-8 form. All functions accept that form too.
 
 // Returns the checked and completed configuration of an engine.
 Result<EngineConfig> ParseTpuEmbeddingConfig(const std::string& config);
@@ -21,6 +21,10 @@ Result<EngineConfig> ParseTpuEmbeddingConfig(const std::string& config);
 // field in which they differ.
 Status CheckSameConfig(const std::string& configured,
                        const std::string& config);
+
+// Refuses the config of a Recv or Send that stands for all cores of a replica.
+// The program of the replica knows how to make one a core of it.
+Status CheckSpeaksForOneCore(const std::string& config);
 
 }  // namespace tpuless
 

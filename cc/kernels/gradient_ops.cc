@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "cc/config/tpu_embedding_config.h"
 #include "cc/kernels/conversions.h"
 #include "cc/kernels/engine_store.h"
 #include "cc/kernels/kernel.h"
@@ -24,7 +25,9 @@ int64_t Core(OpKernelContext* ctx) { return ctx->device()->parsed_name().id; }
 class RecvActivationsKernel final : public WaitingKernel {
  public:
   explicit RecvActivationsKernel(OpKernelConstruction* ctx)
-      : WaitingKernel(ctx), config_(ctx) {}
+      : WaitingKernel(ctx), config_(ctx) {
+    OP_REQUIRES_OK(ctx, ToAbsl(CheckSpeaksForOneCore(config_.bytes())));
+  }
 
  private:
   Result<Work> Prepare(OpKernelContext* ctx) override {
@@ -57,7 +60,9 @@ class RecvActivationsKernel final : public WaitingKernel {
 class SendGradientsKernel final : public WaitingKernel {
  public:
   explicit SendGradientsKernel(OpKernelConstruction* ctx)
-      : WaitingKernel(ctx), config_(ctx) {}
+      : WaitingKernel(ctx), config_(ctx) {
+    OP_REQUIRES_OK(ctx, ToAbsl(CheckSpeaksForOneCore(config_.bytes())));
+  }
 
  private:
   Result<Work> Prepare(OpKernelContext* ctx) override {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "cc/virtual_tpu/constants.h"
+#include "cc/virtual_tpu/graph_edits.h"
 #include "tensorflow/core/framework/node_def_util.h"
 
 namespace tpuless {

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "cc/virtual_tpu/collectives.h"
-#include "cc/virtual_tpu/constants.h"
+#include "cc/virtual_tpu/graph_edits.h"
 #include "tensorflow/core/framework/node_def_util.h"
 #include "tensorflow/core/util/device_name_utils.h"
 
@@ -65,6 +65,13 @@ absl::Status ReplicaNodes::Rewrite(int replica, const std::string& function,
   } else if (absl::StartsWith(node.op(), "Enqueue") &&
              node.attr().count("device_ordinal") > 0 &&
              node.attr().at("device_ordinal").i() < 0) {
+    if (cores_.cores_per_replica() > 1) {
+      return absl::UnimplementedError(
+          absl::StrCat("node '", node.name(), "' (", node.op(),
+                       ") must be outside of a "
+                       "program whose replicas have several cores (",
+                       cores_.cores_per_replica(), ")"));
+    }
     (*node.mutable_attr())["device_ordinal"].set_i(cores_.Core(replica, 0));
   }
   return RewriteFunctions(replica, node);

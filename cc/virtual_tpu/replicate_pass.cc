@@ -9,6 +9,7 @@
 // values in and out becomes plain edges.
 #include "cc/virtual_tpu/replicate_pass.h"
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -21,8 +22,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "cc/virtual_tpu/constants.h"
 #include "cc/virtual_tpu/embedding_modes.h"
+#include "cc/virtual_tpu/embedding_parts.h"
+#include "cc/virtual_tpu/graph_edits.h"
 #include "cc/virtual_tpu/program_cores.h"
 #include "cc/virtual_tpu/replica_nodes.h"
 #include "tensorflow/core/common_runtime/optimization_registry.h"
@@ -53,11 +55,6 @@ const Edge* InputEdge(const Node* node, int input) {
   return edge;
 }
 
-// Returns edges that a loop may change the graph over.
-std::vector<const Edge*> Copy(const tensorflow::EdgeSet& edges) {
-  return {edges.begin(), edges.end()};
-}
-
 // Copies the nodes of one program.
 class Program {
  public:
@@ -83,7 +80,7 @@ class Program {
   }
   bool Contains(const Node* node) const { return copies_.count(node) > 0; }
 
-  const std::vector<Node*> nodes_;
+  std::vector<Node*> nodes_;
   const GraphOptimizationPassOptions& options_;
   Graph* const graph_;
   Node* metadata_ = nullptr;
@@ -99,17 +96,15 @@ class Program {
 };
 
 absl::Status Program::FindMetadata() {
-  for (Node* node : nodes_) {
-    if (node->type_string() != "TPUReplicateMetadata") {
-      names_.insert(node->name());
-      copies_[node];
-      continue;
-    }
-    metadata_ = node;
-  }
-  if (metadata_ == nullptr) {
+  const auto metadata =
+      std::find_if(nodes_.begin(), nodes_.end(), [](const Node* node) {
+        return node->type_string() == "TPUReplicateMetadata";
+      });
+  if (metadata == nodes_.end()) {
     return absl::InvalidArgumentError("must have TPUReplicateMetadata");
   }
+  metadata_ = *metadata;
+  nodes_.erase(metadata);
   auto cores = ProgramCores::Create(metadata_->def(), *options_.device_set);
   if (!cores.ok()) return cores.status();
   cores_ = std::make_unique<ProgramCores>(*std::move(cores));
@@ -119,6 +114,14 @@ absl::Status Program::FindMetadata() {
 absl::Status Program::Expand() {
   static std::atomic<int64_t> num_programs = 0;
   TF_RETURN_IF_ERROR(FindMetadata());
+  if (cores_->cores_per_replica() > 1) {
+    TF_RETURN_IF_ERROR(
+        SplitEmbeddings(cores_->cores_per_replica(), graph_, nodes_));
+  }
+  for (Node* node : nodes_) {
+    names_.insert(node->name());
+    copies_[node];
+  }
   ReplicaNodes replica_nodes(++num_programs, *cores_, options_.flib_def);
   TF_RETURN_IF_ERROR(CopyNodes(replica_nodes));
   TF_RETURN_IF_ERROR(ConnectOutputs());
@@ -163,7 +166,7 @@ absl::Status Program::CopyNodes(ReplicaNodes& replica_nodes) {
   }
   for (auto& [node, copies] : copies_) {
     for (int replica = 0; replica < cores_->num_replicas(); ++replica) {
-      for (const Edge* edge : Copy(node->in_edges())) {
+      for (const Edge* edge : CopyEdges(node->in_edges())) {
         if (edge->src() == metadata_) {
           for (const Edge* before : metadata_->in_edges()) {
             graph_->AddControlEdge(before->src(), copies[replica]);
@@ -184,8 +187,8 @@ absl::Status Program::CopyNodes(ReplicaNodes& replica_nodes) {
 absl::StatusOr<Source> Program::Resolve(Source source, int replica) {
   Node* node = source.node;
   if (Contains(node)) return Source{copies_[node][replica], source.output};
+  const bool is_control = source.output < 0;
   if (node->type_string() == "TPUReplicatedInput") {
-    if (source.output < 0) return Source{graph_->source_node(), source.output};
     int input = replica;
     if (node->num_inputs() == 1) {
       input = 0;  // The same for all, or a handle of all cores' variables.
@@ -195,10 +198,13 @@ absl::StatusOr<Source> Program::Resolve(Source source, int replica) {
           cores_->num_replicas(), "), got ", node->num_inputs()));
     }
     const Edge* edge = InputEdge(node, input);
-    return Resolve({edge->src(), edge->src_output()}, replica);
+    return Resolve({edge->src(), is_control ? -1 : edge->src_output()},
+                   replica);
   }
   if (absl::StartsWith(node->type_string(), "TPUPartitionedInput")) {
-    return Concatenate(node, replica);
+    auto whole = Concatenate(node, replica);
+    if (whole.ok() && is_control) whole->output = -1;
+    return whole;
   }
   return source;
 }
@@ -272,13 +278,13 @@ absl::StatusOr<Source> Program::Concatenate(Node* partitioned, int replica) {
 
 absl::Status Program::ConnectOutputs() {
   for (const auto& [node, copies] : copies_) {
-    for (const Edge* edge : Copy(node->out_edges())) {
+    for (const Edge* edge : CopyEdges(node->out_edges())) {
       Node* consumer = edge->dst();
       if (Contains(consumer)) continue;
       if (edge->IsControlEdge()) {
         for (Node* copy : copies) graph_->AddControlEdge(copy, consumer);
       } else if (consumer->type_string() == "TPUReplicatedOutput") {
-        for (const Edge* out : Copy(consumer->out_edges())) {
+        for (const Edge* out : CopyEdges(consumer->out_edges())) {
           if (out->IsControlEdge()) {
             for (Node* copy : copies) graph_->AddControlEdge(copy, out->dst());
           } else {
@@ -323,6 +329,7 @@ void Program::Remove() {
     }
   }
   for (Node* node : nodes_) graph_->RemoveNode(node);
+  graph_->RemoveNode(metadata_);
   std::vector<Node*> rest(inputs.begin(), inputs.end());
   while (!rest.empty()) {
     Node* node = rest.back();
@@ -384,7 +391,7 @@ class ReplicatePass final : public tensorflow::GraphOptimizationPass {
       def.set_name(node->name());
       auto success = graph->AddNode(std::move(def));
       if (!success.ok()) return success.status();
-      for (const Edge* edge : Copy(node->out_edges())) {
+      for (const Edge* edge : CopyEdges(node->out_edges())) {
         graph->AddEdge(*success, edge->src_output(), edge->dst(),
                        edge->dst_input());
       }

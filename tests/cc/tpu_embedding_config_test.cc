@@ -163,19 +163,48 @@ TEST(TpuEmbeddingConfigTest, RefusesTopologiesThatDoNotFit) {
                                 "num_hosts (2), got 3"));
 }
 
-TEST(TpuEmbeddingConfigTest, RefusesSpmdShardingOverSeveralCores) {
-  const auto enable = [](Proto& proto) {
-    proto.mutable_spmd_sharding()->set_enabled(true);
+TEST(TpuEmbeddingConfigTest, ChecksSpmdSharding) {
+  const auto parsed = [](int cores_per_replica, bool manual) {
+    return Parsed([&](Proto& proto) {
+      proto.set_num_tensor_cores(4);
+      auto* spmd = proto.mutable_spmd_sharding();
+      spmd->set_enabled(true);
+      spmd->set_num_cores_per_replica(cores_per_replica);
+      spmd->set_use_manual_partitioning(manual);
+    });
   };
 
-  EXPECT_THAT(Parsed(enable), IsOk());
-  EXPECT_THAT(Parsed([&](Proto& proto) {
-                enable(proto);
-                proto.set_num_tensor_cores(2);
-              }),
+  EXPECT_THAT(parsed(1, true), IsOk());
+  EXPECT_THAT(parsed(2, false), IsOk());
+  EXPECT_THAT(parsed(0, false),
+              IsInvalidArgument(
+                  "spmd_sharding.num_cores_per_replica must be >= 1 and divide "
+                  "the number of cores (4), got 0"));
+  EXPECT_THAT(parsed(3, false),
+              IsInvalidArgument(
+                  "spmd_sharding.num_cores_per_replica must be >= 1 and divide "
+                  "the number of cores (4), got 3"));
+  EXPECT_THAT(parsed(2, true),
               StatusIs(StatusCode::kUnimplemented,
-                       "spmd_sharding.enabled must be false with more than "
-                       "one core, got 2 cores"));
+                       "spmd_sharding.use_manual_partitioning must be false "
+                       "with several cores a replica (2), got true"));
+}
+
+TEST(TpuEmbeddingConfigTest, TellsOneCoreFromAReplica) {
+  const auto check = [](bool enabled, int cores_per_replica) {
+    Proto proto;
+    proto.mutable_spmd_sharding()->set_enabled(enabled);
+    proto.mutable_spmd_sharding()->set_num_cores_per_replica(cores_per_replica);
+    return CheckSpeaksForOneCore(proto.SerializeAsString());
+  };
+
+  EXPECT_THAT(check(false, 2), IsOk());
+  EXPECT_THAT(check(true, 1), IsOk());
+  EXPECT_THAT(check(true, 2),
+              StatusIs(StatusCode::kUnimplemented,
+                       "spmd_sharding over several cores a replica (2) must be "
+                       "in the program of a TPUStrategy, and in no function of "
+                       "it"));
 }
 
 TEST(TpuEmbeddingConfigTest, ChecksWhatItHasParsed) {

@@ -43,9 +43,11 @@ def _damaged(**fields):
     return message.SerializeToString()
 
 
-def _enabled_spmd():
-    message = configs.parse(configs.config(cores=2))
+def _spmd_sharding(**fields):
+    message = configs.parse(configs.config(cores=4))
     message.spmd_sharding.enabled = True
+    for name, value in fields.items():
+        setattr(message.spmd_sharding, name, value)
     return message.SerializeToString()
 
 
@@ -290,10 +292,10 @@ _UNIMPLEMENTED = {
         ),
         _experimental("bounded_adagrad"),
     ),
-    "spmd on two cores": (
-        _enabled_spmd(),
-        "spmd_sharding.enabled must be false with more than one core, got 2 "
-        "cores",
+    "manual partitioning": (
+        _spmd_sharding(num_cores_per_replica=2, use_manual_partitioning=True),
+        "spmd_sharding.use_manual_partitioning must be false with several "
+        "cores a replica (2), got true",
     ),
     "optimizer of a later TensorFlow": (
         _later_optimizer(),
@@ -302,6 +304,14 @@ _UNIMPLEMENTED = {
     ),
 }
 
+_INVALID |= {
+    f"spmd with {count} cores a replica": (
+        _spmd_sharding(num_cores_per_replica=count),
+        "spmd_sharding.num_cores_per_replica must be >= 1 and divide the "
+        f"number of cores (4), got {count}",
+    )
+    for count in (-1, 0, 3, 8)
+}
 
 _CASES = [
     pytest.param(config, code, message, id=name)
@@ -355,6 +365,30 @@ def test_bytes_doubled_by_java_are_accepted():
 
     assert tpuless.statistics().tables[0].vocabulary_size == 200
     assert tf.raw_ops.IsTPUEmbeddingInitialized(config=config)
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        lambda **attrs: tf.raw_ops.RecvTPUEmbeddingActivations(
+            num_outputs=1, **attrs
+        ),
+        lambda **attrs: tf.raw_ops.SendTPUEmbeddingGradients(
+            inputs=[tf.zeros([1, 2])], learning_rates=[], **attrs
+        ),
+    ],
+    ids=["receive", "send"],
+)
+def test_an_op_for_several_cores_is_refused(op):
+    config = _spmd_sharding(num_cores_per_replica=2)
+    tf.raw_ops.ConfigureTPUEmbedding(config=config)
+
+    with raw_ops.refused(
+        tf.errors.UnimplementedError,
+        "spmd_sharding over several cores a replica (2) must be in the program "
+        "of a TPUStrategy, and in no function of it",
+    ):
+        op(config=config)
 
 
 @pytest.mark.parametrize(

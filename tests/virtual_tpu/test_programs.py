@@ -359,43 +359,6 @@ def test_sums_in_bfloat16_are_taken_in_float32(strategy):
         assert value == expected
 
 
-def test_two_cores_a_replica(resolver, strategy):
-    num_cores = strategy.num_replicas_in_sync
-    if num_cores % 2:
-        pytest.skip("needs an even number of cores")
-    topology = tf.tpu.experimental.initialize_tpu_system(resolver)
-    assignment = tf.tpu.experimental.DeviceAssignment.build(
-        topology,
-        computation_shape=[1, 1, 1, 2],
-        num_replicas=num_cores // 2,
-    )
-    parallel = tf.distribute.TPUStrategy(
-        resolver, experimental_device_assignment=assignment
-    )
-    with parallel.scope():
-        variable = tf.Variable([[1.0, 2.0]])
-
-    @tf.function
-    def run(values):
-        def step(x):
-            y = parallel.experimental_assign_to_logical_device(x + 1, 1)
-            z = parallel.experimental_split_to_logical_devices(y, [1, 2])
-            total = tf.distribute.get_replica_context().all_reduce("SUM", z)
-            variable.assign_add(total)
-            return parallel.experimental_replicate_to_logical_devices(z * 2)
-
-        return parallel.run(step, args=(values,))
-
-    results = _values(parallel, run(tf.constant([[1.0, 2.0]])))
-
-    assert len(results) == num_cores // 2
-    for result in results:
-        np.testing.assert_array_equal(result, [[4, 6]])
-    np.testing.assert_array_equal(
-        variable.numpy(), [[1 + num_cores, 2 + 1.5 * num_cores]]
-    )
-
-
 def test_more_replicas_than_cores_are_refused(strategy):
     n = strategy.num_replicas_in_sync
 

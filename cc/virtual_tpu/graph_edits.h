@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The tpuless authors
 // SPDX-License-Identifier: Apache-2.0
-// Constants in graphs.
-#ifndef TPULESS_CC_VIRTUAL_TPU_CONSTANTS_H_
-#define TPULESS_CC_VIRTUAL_TPU_CONSTANTS_H_
+// What passes do to graphs.
+#ifndef TPULESS_CC_VIRTUAL_TPU_GRAPH_EDITS_H_
+#define TPULESS_CC_VIRTUAL_TPU_GRAPH_EDITS_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "tensorflow/core/framework/node_def.pb.h"
@@ -12,6 +13,10 @@
 #include "tensorflow/core/graph/graph.h"
 
 namespace tpuless {
+
+// Returns edges that a loop may change the graph over.
+std::vector<const tensorflow::Edge*> CopyEdges(
+    const tensorflow::EdgeSet& edges);
 
 // Makes a constant of a node; name, inputs and device stay.
 void MakeConstant(const tensorflow::Tensor& value, tensorflow::NodeDef& node);
@@ -25,4 +30,4 @@ absl::StatusOr<tensorflow::Node*> AddConstant(const std::string& name,
 
 }  // namespace tpuless
 
-#endif  // TPULESS_CC_VIRTUAL_TPU_CONSTANTS_H_
+#endif  // TPULESS_CC_VIRTUAL_TPU_GRAPH_EDITS_H_

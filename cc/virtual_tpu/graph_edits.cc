@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The tpuless authors
 // SPDX-License-Identifier: Apache-2.0
-// Constants in graphs.
-#include "cc/virtual_tpu/constants.h"
+// What passes do to graphs.
+#include "cc/virtual_tpu/graph_edits.h"
 
 #include <utility>
 
@@ -9,8 +9,13 @@
 
 namespace tpuless {
 
+using tensorflow::Edge;
 using tensorflow::Node;
 using tensorflow::NodeDef;
+
+std::vector<const Edge*> CopyEdges(const tensorflow::EdgeSet& edges) {
+  return {edges.begin(), edges.end()};
+}
 
 void MakeConstant(const tensorflow::Tensor& value, NodeDef& node) {
   node.set_op("Const");
