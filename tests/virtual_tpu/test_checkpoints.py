@@ -2,6 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checkpoints of TPUEmbedding on virtual cores."""
 
+import os
+import pathlib
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -41,6 +46,49 @@ def test_tables_and_slots_survive(strategy, tmp_path):
     _assert_same(other.retrieve(), saved)
     train(other, steps=2)
     _assert_same(other.retrieve(), expected)
+
+
+# Restores a checkpoint on its own cores, and saves it again.
+PASS_ON = """
+import sys
+
+import tensorflow as tf
+import tpuless
+from models import Model
+
+resolver = tf.distribute.cluster_resolver.TPUClusterResolver()
+tf.config.experimental_connect_to_cluster(resolver)
+tf.tpu.experimental.initialize_tpu_system(resolver)
+strategy = tf.distribute.TPUStrategy(resolver)
+model = Model(strategy, tf.tpu.experimental.embedding.Adam())
+checkpoint = tf.train.Checkpoint(layer=model.layer)
+checkpoint.restore(sys.argv[1]).assert_existing_objects_matched()
+print(strategy.num_replicas_in_sync, checkpoint.write(sys.argv[2]))
+"""
+
+
+def test_other_numbers_of_cores_read_and_write_the_same(strategy, tmp_path):
+    model = Model(strategy, _adam())
+    train(model)
+    path = tf.train.Checkpoint(layer=model.layer).save(str(tmp_path / "c"))
+    saved = model.retrieve()
+    other_cores = 3 if strategy.num_replicas_in_sync == 4 else 4
+
+    passed_on = subprocess.run(
+        [sys.executable, "-c", PASS_ON, path, str(tmp_path / "d")],
+        env={**os.environ, "TPULESS_CORES": str(other_cores)},
+        cwd=pathlib.Path(__file__).parent,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+
+    assert passed_on == f"{other_cores} {tmp_path / 'd'}\n"
+    tpuless.reset()
+    other = Model(strategy, _adam())
+    status = tf.train.Checkpoint(layer=other.layer).restore(str(tmp_path / "d"))
+    status.assert_existing_objects_matched()
+    _assert_same(other.retrieve(), saved)
 
 
 @pytest.mark.parametrize(
