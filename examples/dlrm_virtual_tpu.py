@@ -15,8 +15,6 @@ of these vectors, and a top MLP.
 from __future__ import annotations
 
 import argparse
-import itertools
-import math
 import pathlib
 import time
 
@@ -63,16 +61,17 @@ class Dlrm:
             [tf.keras.Input([4]), dense(32, "relu"), dense(DIMENSION, "relu")]
         )
         num_vectors = len(vocabularies) + 1
-        num_pairs = math.comb(num_vectors, 2)
+        # Where each pair of vectors is in the matrix of their products.
+        rows, columns = np.triu_indices(num_vectors, k=1)
+        self.pairs = rows * num_vectors + columns
         self.top = tf.keras.Sequential(
             [
-                tf.keras.Input([DIMENSION + num_pairs]),
+                tf.keras.Input([DIMENSION + len(self.pairs)]),
                 dense(64, "relu"),
                 dense(32, "relu"),
                 dense(1),
             ]
         )
-        self.pairs = [*itertools.combinations(range(num_vectors), 2)]
         self.optimizer = tf.keras.optimizers.Adam(0.001)
         self.variables = [
             *self.bottom.trainable_variables,
@@ -85,7 +84,8 @@ class Dlrm:
         bottom = self.bottom(dense)
         vectors = tf.stack([bottom, *tf.nest.flatten(activations)], axis=1)
         products = tf.matmul(vectors, vectors, transpose_b=True)
-        pairs = tf.stack([products[:, i, j] for i, j in self.pairs], axis=1)
+        products = tf.reshape(products, [-1, vectors.shape[1] ** 2])
+        pairs = tf.gather(products, self.pairs, axis=1)
         return self.top(tf.concat([bottom, pairs], axis=1))[:, 0]
 
 

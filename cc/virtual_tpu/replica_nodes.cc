@@ -12,6 +12,7 @@
 #include "cc/virtual_tpu/collectives.h"
 #include "cc/virtual_tpu/graph_edits.h"
 #include "tensorflow/core/framework/node_def_util.h"
+#include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/util/device_name_utils.h"
 
 namespace tpuless {
@@ -74,7 +75,21 @@ absl::Status ReplicaNodes::Rewrite(int replica, const std::string& function,
     }
     (*node.mutable_attr())["device_ordinal"].set_i(cores_.Core(replica, 0));
   }
+  TF_RETURN_IF_ERROR(CheckKernel(node));
   return RewriteFunctions(replica, node);
+}
+
+absl::Status ReplicaNodes::CheckKernel(const NodeDef& node) const {
+  if (functions_->Find(node.op()) != nullptr ||
+      tensorflow::KernelDefAvailable(tensorflow::DEVICE_CPU, node)) {
+    return absl::OkStatus();
+  }
+  NodeDef anywhere = node;
+  anywhere.clear_device();
+  return absl::UnimplementedError(
+      absl::StrCat("node '", node.name(), "' (", node.op(),
+                   ") must have a kernel for CPUs, got none with attributes [",
+                   tensorflow::SummarizeAttrs(anywhere), "]"));
 }
 
 absl::Status ReplicaNodes::RewriteFunctions(int replica, NodeDef& node) {

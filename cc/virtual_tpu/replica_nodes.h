@@ -33,6 +33,7 @@ class ReplicaNodes {
 
  private:
   std::string Device(int replica, const tensorflow::NodeDef& node) const;
+  absl::Status CheckKernel(const tensorflow::NodeDef& node) const;
   absl::Status RewriteFunctions(int replica, tensorflow::NodeDef& node);
   absl::StatusOr<std::string> RewriteFunction(int replica,
                                               const std::string& name);

@@ -55,6 +55,12 @@ const Edge* InputEdge(const Node* node, int input) {
   return edge;
 }
 
+// Whether a node leads values into programs.
+bool IsInput(const Node& node) {
+  return node.type_string() == "TPUReplicatedInput" ||
+         absl::StartsWith(node.type_string(), "TPUPartitionedInput");
+}
+
 // Copies the nodes of one program.
 class Program {
  public:
@@ -133,7 +139,6 @@ absl::Status Program::Expand() {
 // Gives a node the name that it has in a replica, and what it refers to too.
 void Program::Rename(int replica, NodeDef& def) const {
   def.set_name(CopyName(def.name(), replica));
-  def.clear_input();
   const auto frame = def.mutable_attr()->find("frame_name");
   if (frame != def.mutable_attr()->end()) {
     frame->second.set_s(CopyName(frame->second.s(), replica));
@@ -321,28 +326,24 @@ absl::Status Program::KeepNames() {
 
 // Removes what has become dead.
 void Program::Remove() {
-  std::set<Node*> inputs;
+  std::set<Node*, ById> inputs;
   for (Node* node : nodes_) {
     for (const Edge* edge : node->in_edges()) {
-      const std::string& op = edge->src()->type_string();
-      if (op == "TPUReplicatedInput") inputs.insert(edge->src());
+      if (IsInput(*edge->src())) inputs.insert(edge->src());
     }
   }
   for (Node* node : nodes_) graph_->RemoveNode(node);
   graph_->RemoveNode(metadata_);
-  std::vector<Node*> rest(inputs.begin(), inputs.end());
-  while (!rest.empty()) {
-    Node* node = rest.back();
-    rest.pop_back();
-    bool used = false;
-    for (const Edge* edge : node->out_edges()) {
-      used = used || !edge->IsControlEdge();
+  while (!inputs.empty()) {
+    Node* node = *inputs.begin();
+    inputs.erase(inputs.begin());
+    const auto& uses = node->out_edges();
+    if (std::any_of(uses.begin(), uses.end(),
+                    [](const Edge* edge) { return !edge->IsControlEdge(); })) {
+      continue;
     }
-    if (used) continue;
     for (const Edge* edge : node->in_edges()) {
-      if (absl::StartsWith(edge->src()->type_string(), "TPUPartitionedInput")) {
-        rest.push_back(edge->src());
-      }
+      if (IsInput(*edge->src())) inputs.insert(edge->src());
     }
     graph_->RemoveNode(node);
   }

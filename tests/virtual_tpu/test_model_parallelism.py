@@ -68,6 +68,26 @@ def test_values_on_two_cores(pairs):
     np.testing.assert_array_equal(variable.numpy(), [[1 + 2 * n, 2 + 3 * n]])
 
 
+def test_variables_of_partitioned_programs(resolver):
+    strategy = _make_strategy(
+        resolver, 2, experimental_spmd_xla_partitioning=True
+    )
+    with strategy.scope():
+        one, other = tf.Variable(1.0), tf.Variable(2.0)
+
+    @tf.function
+    def run():
+        def step():
+            one.assign_add(other)
+            return one * 2.0
+
+        return strategy.run(step)
+
+    for value in _values(strategy, run()):
+        assert value == 2.0 * 3.0
+    assert one.numpy() == 3.0
+
+
 class Embeddings:
     """A table that a dense and a sparse feature look up."""
 

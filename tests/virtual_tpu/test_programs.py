@@ -5,6 +5,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.compiler.tf2xla.ops import gen_xla_ops
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -357,6 +358,27 @@ def test_sums_in_bfloat16_are_taken_in_float32(strategy):
     for value in strategy.experimental_local_results(run(values)):
         assert value.dtype == tf.bfloat16
         assert value == expected
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_an_op_without_a_kernel_is_refused(strategy, nested):
+    def compiled(x):
+        # Of the partitioner; there is no kernel of it for any device.
+        return gen_xla_ops.xla_spmd_full_to_shard_shape(x, manual_sharding="")
+
+    @tf.function
+    def run(x):
+        function = tf.function(compiled) if nested else compiled
+        return strategy.run(function, args=(x,))
+
+    with pytest.raises(
+        tf.errors.UnimplementedError,
+        match=r"TPU program '.*': node '.*XlaSpmdFullToShardShape' "
+        r"\(XlaSpmdFullToShardShape\) must have a kernel for CPUs, got none "
+        r"with attributes \[T=DT_FLOAT, dim=-1, manual_sharding=\"\", "
+        r"unspecified_dims=\[\]\]",
+    ):
+        run(tf.constant([1.0]))
 
 
 def test_more_replicas_than_cores_are_refused(strategy):
