@@ -12,6 +12,7 @@ import functools
 import os
 from typing import Any
 
+from tensorflow.python.data.ops import multi_device_iterator_ops, options
 from tensorflow.python.distribute.cluster_resolver.tpu import (
     tpu_cluster_resolver,
 )
@@ -29,6 +30,7 @@ def apply() -> None:
     _complete_local_client()
     _keep_mlir_bridge_off()
     _assign_enums_as_numbers()
+    _end_iterators_at_once()
 
 
 def _resolve_to_virtual_cores() -> None:
@@ -90,3 +92,21 @@ def _assign_enums_as_numbers() -> None:
             self.low_dimensional_packing_status = status
 
     optimizer._set_optimization_parameters = set_optimization_parameters
+
+
+def _end_iterators_at_once() -> None:
+    """What hands a core its part of a dataset does not tune itself.
+
+    It has nothing to tune. But the end of an iterator waits for the thread that
+    does, which may miss the end and sleep on for up to a minute; with an
+    iterator for each of several cores it often did.
+    """
+    original = multi_device_iterator_ops._create_device_dataset
+
+    @functools.wraps(original)
+    def create_device_dataset(*args: Any, **kwargs: Any) -> Any:
+        untuned = options.Options()
+        untuned.autotune.enabled = False
+        return original(*args, **kwargs).with_options(untuned)
+
+    multi_device_iterator_ops._create_device_dataset = create_device_dataset

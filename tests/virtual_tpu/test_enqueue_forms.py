@@ -200,18 +200,16 @@ def test_sequences_are_cut(strategy):
         _assert_close(actual, expected)
 
 
-def test_int32_and_int64_ids(strategy):
-    for dtype in (tf.int32, tf.int64):
-        tpuless.reset()
-        layer = _make_layer(strategy)
-        layer.build([tf.TensorShape([2, 1])])
+@pytest.mark.parametrize("dtype", [tf.int32, tf.int64], ids=lambda t: t.name)
+def test_types_of_ids(strategy, dtype):
+    layer = _make_layer(strategy)
 
-        activations = _look_up(
-            strategy, layer, lambda r: tf.constant([[3], [5]], dtype)
-        )
+    activations = _look_up(
+        strategy, layer, lambda r: tf.constant([[3], [5]], dtype)
+    )
 
-        for actual in activations:
-            _assert_close(actual, TABLE[[3, 5]])
+    for actual in activations:
+        _assert_close(actual, TABLE[[3, 5]])
 
 
 def test_the_rate_of_a_schedule(strategy):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from tensorflow.compiler.tf2xla.ops import gen_xla_ops
+from tensorflow.python.data.ops import multi_device_iterator_ops
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -160,6 +161,28 @@ def test_a_program_in_a_loop_of_the_host(strategy):
     train(tf.constant(5))
 
     assert variable.numpy() == 10 * strategy.num_replicas_in_sync
+
+
+def test_what_feeds_a_core_has_no_thread_that_tunes(strategy, monkeypatch):
+    if strategy.num_replicas_in_sync == 1:
+        pytest.skip("one core is fed by the dataset itself")
+    create = multi_device_iterator_ops._create_device_dataset
+    created = []
+    monkeypatch.setattr(
+        multi_device_iterator_ops,
+        "_create_device_dataset",
+        lambda *args: created.append(create(*args)) or created[-1],
+    )
+    dataset = tf.data.Dataset.range(64).batch(strategy.num_replicas_in_sync)
+
+    batch = next(iter(strategy.experimental_distribute_dataset(dataset)))
+
+    assert np.concatenate(_values(strategy, batch)).tolist() == [
+        *_ids(strategy)
+    ]
+    assert [each.options().autotune.enabled for each in created] == [
+        False
+    ] * strategy.num_replicas_in_sync
 
 
 def test_conditions_and_loops_in_a_program(strategy):
