@@ -151,10 +151,16 @@ def make_iterator(
         [f(angle) for angle in angles for f in (np.sin, np.cos)], axis=1
     ).astype(np.float32)
     ids = {name: flights.ids[:, i] for i, name in enumerate(names)}
-    dataset = tf.data.Dataset.from_tensor_slices((ids, dense, flights.late))
+    columns = tf.nest.map_structure(tf.constant, (ids, dense, flights.late))
+    rows = tf.data.Dataset.range(len(flights))
     if shuffle:
-        dataset = dataset.shuffle(len(flights), seed=1)
-    dataset = dataset.repeat().batch(batch_size, drop_remainder=True)
+        rows = rows.shuffle(len(flights), seed=1)
+    dataset = rows.repeat().batch(batch_size, drop_remainder=True)
+    dataset = dataset.map(
+        lambda batch: tf.nest.map_structure(
+            lambda column: tf.gather(column, batch), columns
+        )
+    )
     # The ids of TPU embeddings stay with the host.
     options = tf.distribute.InputOptions(experimental_fetch_to_device=False)
     return iter(strategy.experimental_distribute_dataset(dataset, options))

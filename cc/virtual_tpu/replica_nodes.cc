@@ -3,7 +3,7 @@
 // What becomes of a node of a TPU program in one of its replicas.
 #include "cc/virtual_tpu/replica_nodes.h"
 
-#include <cstdlib>
+#include <map>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -11,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "cc/virtual_tpu/collectives.h"
 #include "cc/virtual_tpu/graph_edits.h"
+#include "cc/virtual_tpu/inline_calls.h"
 #include "tensorflow/core/framework/node_def_util.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/util/device_name_utils.h"
@@ -33,11 +34,15 @@ constexpr const char* kMarks[] = {
 
 }  // namespace
 
+bool IsOutsideCompilation(const NodeDef& node) {
+  return node.attr().count(kOutsideCompilation) > 0;
+}
+
 std::string ReplicaNodes::Device(int replica, const NodeDef& node) const {
   DeviceNameUtils::ParsedName name;
   const bool has_device = !node.device().empty() &&
                           DeviceNameUtils::ParseFullName(node.device(), &name);
-  if (node.attr().count(kOutsideCompilation) > 0) {
+  if (IsOutsideCompilation(node)) {
     const bool is_cpu = has_device && name.has_type && name.type == "CPU";
     return is_cpu ? node.device() : cores_.HostDevice();
   }
@@ -48,12 +53,13 @@ std::string ReplicaNodes::Device(int replica, const NodeDef& node) const {
       replica, logical_core < cores_.cores_per_replica() ? logical_core : 0);
 }
 
-absl::Status ReplicaNodes::Rewrite(int replica, const std::string& function,
+absl::Status ReplicaNodes::Rewrite(int replica, const std::string& place,
                                    NodeDef& node) {
+  const bool outside = IsOutsideCompilation(node);
   node.set_device(Device(replica, node));
   for (const char* mark : kMarks) node.mutable_attr()->erase(mark);
   if (IsCollective(node.op())) {
-    SetReplica(absl::StrCat(program_, " ", function), replica,
+    SetReplica(absl::StrCat(program_, " ", place), replica,
                cores_.num_replicas(), node);
   } else if (node.op() == "XlaSharding") {
     // A hint for the partitioner.
@@ -76,7 +82,7 @@ absl::Status ReplicaNodes::Rewrite(int replica, const std::string& function,
     (*node.mutable_attr())["device_ordinal"].set_i(cores_.Core(replica, 0));
   }
   TF_RETURN_IF_ERROR(CheckKernel(node));
-  return RewriteFunctions(replica, node);
+  return RewriteFunctions(replica, place, outside, node);
 }
 
 absl::Status ReplicaNodes::CheckKernel(const NodeDef& node) const {
@@ -92,41 +98,51 @@ absl::Status ReplicaNodes::CheckKernel(const NodeDef& node) const {
                    tensorflow::SummarizeAttrs(anywhere), "]"));
 }
 
-absl::Status ReplicaNodes::RewriteFunctions(int replica, NodeDef& node) {
-  const auto rewrite = [&](tensorflow::NameAttrList* function) {
-    const auto name = RewriteFunction(replica, function->name());
+absl::Status ReplicaNodes::RewriteFunctions(int replica,
+                                            const std::string& place,
+                                            bool outside, NodeDef& node) {
+  int num_functions = 0;
+  const auto copy = [&](tensorflow::NameAttrList* function) {
+    const std::string inside =
+        absl::StrCat(place, "/", node.name(), ":", num_functions++);
+    const auto name = CopyFunction(replica, inside, outside, function->name());
     if (!name.ok()) return name.status();
     function->set_name(*name);
     return absl::OkStatus();
   };
-  for (auto& [unused, value] : *node.mutable_attr()) {
-    if (value.has_func()) {
-      TF_RETURN_IF_ERROR(rewrite(value.mutable_func()));
-    } else if (value.has_list()) {
-      for (auto& function : *value.mutable_list()->mutable_func()) {
-        TF_RETURN_IF_ERROR(rewrite(&function));
+  // In one order for all replicas.
+  std::map<std::string, tensorflow::AttrValue*> attrs;
+  for (auto& [name, value] : *node.mutable_attr()) attrs[name] = &value;
+  for (const auto& [unused, value] : attrs) {
+    if (value->has_func()) {
+      TF_RETURN_IF_ERROR(copy(value->mutable_func()));
+    } else if (value->has_list()) {
+      for (auto& function : *value->mutable_list()->mutable_func()) {
+        TF_RETURN_IF_ERROR(copy(&function));
       }
     }
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> ReplicaNodes::RewriteFunction(
-    int replica, const std::string& name) {
-  const auto known = rewritten_.find({replica, name});
-  if (known != rewritten_.end()) return known->second;
+// Copies a function for the one node that refers to it: copies of one function
+// in several places must not meet in each other's collectives.
+absl::StatusOr<std::string> ReplicaNodes::CopyFunction(
+    int replica, const std::string& place, bool outside,
+    const std::string& name) {
   const FunctionDef* function = functions_->Find(name);
   if (function == nullptr) return name;
   FunctionDef copy = *function;
+  if (!outside) TF_RETURN_IF_ERROR(InlineCallsOf(*functions_, copy));
   for (NodeDef& node : *copy.mutable_node_def()) {
-    TF_RETURN_IF_ERROR(Rewrite(replica, name, node));
+    if (outside) (*node.mutable_attr())[kOutsideCompilation].set_s("");
+    TF_RETURN_IF_ERROR(Rewrite(replica, place, node));
   }
   copy.mutable_attr()->erase("_XlaMustCompile");
-  const std::string copy_name =
-      absl::StrCat(name, "_program_", program_, "_replica_", replica);
+  const std::string copy_name = absl::StrCat(
+      name, "_program_", program_, "_replica_", replica, "_", ++num_copies_);
   copy.mutable_signature()->set_name(copy_name);
   TF_RETURN_IF_ERROR(functions_->AddFunctionDef(copy));
-  rewritten_[{replica, name}] = copy_name;
   return copy_name;
 }
 

@@ -5,9 +5,7 @@
 #define TPULESS_CC_VIRTUAL_TPU_REPLICA_NODES_H_
 
 #include <cstdint>
-#include <map>
 #include <string>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -16,6 +14,9 @@
 #include "tensorflow/core/framework/node_def.pb.h"
 
 namespace tpuless {
+
+// Whether the host computes a node of a program.
+bool IsOutsideCompilation(const tensorflow::NodeDef& node);
 
 // Rewrites nodes, and the functions that they call.
 class ReplicaNodes {
@@ -26,22 +27,25 @@ class ReplicaNodes {
                tensorflow::FunctionLibraryDefinition* functions)
       : program_(program), cores_(cores), functions_(functions) {}
 
-  // Rewrites `node` of a function, or of the graph if that is "", for a
-  // replica. Its name is left to the caller.
-  absl::Status Rewrite(int replica, const std::string& function,
+  // Rewrites `node` for a replica. `place` tells apart the nodes of one name
+  // that functions have; for the graph it is "". The name is left to the caller.
+  absl::Status Rewrite(int replica, const std::string& place,
                        tensorflow::NodeDef& node);
 
  private:
   std::string Device(int replica, const tensorflow::NodeDef& node) const;
   absl::Status CheckKernel(const tensorflow::NodeDef& node) const;
-  absl::Status RewriteFunctions(int replica, tensorflow::NodeDef& node);
-  absl::StatusOr<std::string> RewriteFunction(int replica,
-                                              const std::string& name);
+  absl::Status RewriteFunctions(int replica, const std::string& place,
+                                bool outside, tensorflow::NodeDef& node);
+  absl::StatusOr<std::string> CopyFunction(int replica,
+                                           const std::string& place,
+                                           bool outside,
+                                           const std::string& name);
 
   const int64_t program_;
   const ProgramCores& cores_;
   tensorflow::FunctionLibraryDefinition* const functions_;
-  std::map<std::pair<int, std::string>, std::string> rewritten_;
+  int64_t num_copies_ = 0;
 };
 
 }  // namespace tpuless

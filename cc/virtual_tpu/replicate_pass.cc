@@ -25,6 +25,7 @@
 #include "cc/virtual_tpu/embedding_modes.h"
 #include "cc/virtual_tpu/embedding_parts.h"
 #include "cc/virtual_tpu/graph_edits.h"
+#include "cc/virtual_tpu/inline_calls.h"
 #include "cc/virtual_tpu/program_cores.h"
 #include "cc/virtual_tpu/replica_nodes.h"
 #include "tensorflow/core/common_runtime/optimization_registry.h"
@@ -365,19 +366,26 @@ class ReplicatePass final : public tensorflow::GraphOptimizationPass {
       }
     }
     if (programs.empty()) return absl::OkStatus();
+    for (auto& [name, nodes] : programs) {
+      TF_RETURN_IF_ERROR(
+          Named(name, InlineCalls(*options.flib_def, graph, nodes)));
+    }
     TF_RETURN_IF_ERROR(MakeInferenceBatches(*options.flib_def, graph));
     for (auto& [name, nodes] : programs) {
-      const absl::Status status = Program(nodes, options).Expand();
-      if (!status.ok()) {
-        return absl::Status(
-            status.code(),
-            absl::StrCat("TPU program '", name, "': ", status.message()));
-      }
+      TF_RETURN_IF_ERROR(Named(name, Program(nodes, options).Expand()));
     }
     return ReplaceCompilationResults(graph);
   }
 
  private:
+  static absl::Status Named(const std::string& program,
+                            const absl::Status& status) {
+    if (status.ok()) return status;
+    return absl::Status(
+        status.code(),
+        absl::StrCat("TPU program '", program, "': ", status.message()));
+  }
+
   // There is no compilation: it has always succeeded.
   static absl::Status ReplaceCompilationResults(Graph* graph) {
     std::vector<Node*> results;
