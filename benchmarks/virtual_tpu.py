@@ -29,7 +29,7 @@ from typing import Any
 import rounds
 
 WARMUP = 2
-BATCH_SIZE = 1024
+BATCH_SIZE = 4096
 FIRST_CALL = {"cores": 8, "features": 26, "vocabulary": 1000}
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "examples"))
@@ -65,7 +65,7 @@ class RawEmbeddings:
                 dimension=dim,
             )
             optimizer = table.optimization_parameters
-            optimizer.learning_rate.constant = 0.05
+            optimizer.learning_rate.constant = 0.1
             optimizer.adagrad.SetInParent()
             config.feature_descriptor.add(
                 name=name, table_id=i, input_shape=[batch_size]

@@ -53,7 +53,7 @@ class Dlrm:
                 )
                 for name, vocabulary in vocabularies.items()
             },
-            embedding.Adagrad(learning_rate=0.05),
+            embedding.Adagrad(learning_rate=0.1),
         )
         self.embeddings.build(batch_size)
         dense = tf.keras.layers.Dense
@@ -72,7 +72,7 @@ class Dlrm:
                 dense(1),
             ]
         )
-        self.optimizer = tf.keras.optimizers.Adam(0.001)
+        self.optimizer = tf.keras.optimizers.Adam(0.003)
         self.variables = [
             *self.bottom.trainable_variables,
             *self.top.trainable_variables,
@@ -170,8 +170,8 @@ def main() -> None:
     """Trains, evaluates, saves."""
     parser = argparse.ArgumentParser(description="Trains a DLRM.")
     parser.add_argument("--rows", type=int, help="use no more flights")
-    parser.add_argument("--epochs", type=int, default=2)
-    parser.add_argument("--batch-size", type=int, default=1024, help="in all")
+    parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--batch-size", type=int, default=4096, help="in all")
     parser.add_argument("--checkpoint", type=pathlib.Path)
     arguments = parser.parse_args()
 

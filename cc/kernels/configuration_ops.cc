@@ -33,16 +33,27 @@ class ConfigureKernel final : public Kernel {
   std::string config_;
 };
 
-// Returns the topology of a host whose cores lie in one row.
+// Returns the topology of a host whose chips lie in a rectangle and have two
+// cores each, as those of a TPU v3: 2 x 2 chips are 8 cores. An odd number of
+// cores has as many chips.
 tensorflow::tpu::TopologyProto Topology(int64_t num_cores) {
+  const int64_t cores_per_chip = num_cores % 2 == 0 ? 2 : 1;
+  const int64_t num_chips = num_cores / cores_per_chip;
+  int64_t height = 1;
+  for (int64_t i = 1; i * i <= num_chips; ++i) {
+    if (num_chips % i == 0) height = i;
+  }
+  const int64_t width = num_chips / height;
   tensorflow::tpu::TopologyProto topology;
-  for (int64_t dim : {int64_t{1}, int64_t{1}, int64_t{1}, num_cores}) {
-    topology.add_mesh_shape(dim);
+  for (int64_t size : {width, height, int64_t{1}, cores_per_chip}) {
+    topology.add_mesh_shape(size);
   }
   topology.set_num_tasks(1);
   topology.set_num_tpu_devices_per_task(num_cores);
   for (int64_t core = 0; core < num_cores; ++core) {
-    for (int64_t coordinate : {int64_t{0}, int64_t{0}, int64_t{0}, core}) {
+    const int64_t chip = core / cores_per_chip;
+    for (int64_t coordinate :
+         {chip % width, chip / width, int64_t{0}, core % cores_per_chip}) {
       topology.add_device_coordinates(coordinate);
     }
   }

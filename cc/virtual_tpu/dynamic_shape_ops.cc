@@ -6,7 +6,7 @@
 // shapes vary freely: the padding is cut off.
 #include "cc/virtual_tpu/dynamic_shape_ops.h"
 
-#include <cstring>
+#include <algorithm>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -20,6 +20,7 @@ using tensorflow::OpKernel;
 using tensorflow::OpKernelContext;
 using tensorflow::Tensor;
 using tensorflow::TensorShape;
+using tensorflow::tstring;
 
 class SetDynamicDimensionSizeKernel final : public OpKernel {
  public:
@@ -42,6 +43,12 @@ class SetDynamicDimensionSizeKernel final : public OpKernel {
       ctx->set_output(0, input);
       return;
     }
+    const bool is_string = input.dtype() == tensorflow::DT_STRING;
+    OP_REQUIRES(ctx,
+                is_string || tensorflow::DataTypeCanUseMemcpy(input.dtype()),
+                absl::UnimplementedError(absl::StrCat(
+                    type_string(), ": input must have numbers or strings, got ",
+                    tensorflow::DataTypeString(input.dtype()))));
     TensorShape shape = input.shape();
     shape.set_dim(dim, size);
     Tensor* output;
@@ -49,12 +56,24 @@ class SetDynamicDimensionSizeKernel final : public OpKernel {
     int64_t num_blocks = 1;
     for (int d = 0; d < dim; ++d) num_blocks *= input.dim_size(d);
     if (num_blocks == 0) return;
-    const size_t from_size = input.tensor_data().size() / num_blocks;
-    const size_t to_size = output->tensor_data().size() / num_blocks;
-    const char* from = input.tensor_data().data();
-    char* to = const_cast<char*>(output->tensor_data().data());
+    if (is_string) {
+      Cut(input.flat<tstring>().data(), input.NumElements() / num_blocks,
+          output->flat<tstring>().data(), output->NumElements() / num_blocks,
+          num_blocks);
+    } else {
+      Cut(input.tensor_data().data(), input.tensor_data().size() / num_blocks,
+          const_cast<char*>(output->tensor_data().data()),
+          output->tensor_data().size() / num_blocks, num_blocks);
+    }
+  }
+
+ private:
+  // Copies the beginning of each block.
+  template <typename T>
+  static void Cut(const T* from, size_t from_size, T* to, size_t to_size,
+                  int64_t num_blocks) {
     for (int64_t i = 0; i < num_blocks; ++i) {
-      std::memcpy(to + i * to_size, from + i * from_size, to_size);
+      std::copy_n(from + i * from_size, to_size, to + i * to_size);
     }
   }
 };

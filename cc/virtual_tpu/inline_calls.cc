@@ -38,7 +38,8 @@ constexpr int kMaxDepth = 100;
 std::optional<NameAttrList> Callee(const FunctionLibraryDefinition& functions,
                                    const NodeDef& node) {
   if (IsOutsideCompilation(node)) return std::nullopt;
-  if (node.op() == "PartitionedCall" || node.op() == "StatefulPartitionedCall") {
+  if (node.op() == "PartitionedCall" ||
+      node.op() == "StatefulPartitionedCall") {
     return node.attr().at("f").func();
   }
   if (functions.Find(node.op()) == nullptr) return std::nullopt;
@@ -70,9 +71,8 @@ absl::Status InlineCall(const FunctionLibraryDefinition& functions,
   if (!body.ok()) return body.status();
   // Constants of the body get the loop that the call is in from a control edge.
   const auto& edges = caller->in_edges();
-  if (std::none_of(edges.begin(), edges.end(), [](const Edge* edge) {
-        return edge->IsControlEdge();
-      })) {
+  if (std::none_of(edges.begin(), edges.end(),
+                   [](const Edge* edge) { return edge->IsControlEdge(); })) {
     const Edge* first = nullptr;
     if (caller->input_edge(0, &first).ok()) {
       graph->AddControlEdge(first->src(), caller);

@@ -16,9 +16,9 @@ namespace tpuless {
 // calls too. A call that stayed would run under a step number of its own, in
 // which replicas do not meet, and TensorFlow would choose other devices for its
 // nodes. Calls outside of compilation stay. `nodes` become all that there are.
-absl::Status InlineCalls(
-    const tensorflow::FunctionLibraryDefinition& functions,
-    tensorflow::Graph* graph, std::vector<tensorflow::Node*>& nodes);
+absl::Status InlineCalls(const tensorflow::FunctionLibraryDefinition& functions,
+                         tensorflow::Graph* graph,
+                         std::vector<tensorflow::Node*>& nodes);
 
 // Does so in a function.
 absl::Status InlineCallsOf(

@@ -32,6 +32,14 @@ constexpr const char* kMarks[] = {
     "_XlaShardingV2",
 };
 
+// Whether a stateful op draws random numbers that a seed determines.
+bool IsSeeded(const NodeDef& node) {
+  const auto& attr = node.attr();
+  const auto seed = attr.find("seed"), seed2 = attr.find("seed2");
+  return seed != attr.end() && seed2 != attr.end() &&
+         (seed->second.i() != 0 || seed2->second.i() != 0);
+}
+
 }  // namespace
 
 bool IsOutsideCompilation(const NodeDef& node) {
@@ -67,6 +75,11 @@ absl::Status ReplicaNodes::Rewrite(int replica, const std::string& place,
     const tensorflow::AttrValue type = node.attr().at("T");
     node.clear_attr();
     (*node.mutable_attr())["T"] = type;
+  } else if (IsSeeded(node)) {
+    // A TPU draws other numbers in each replica.
+    constexpr int64_t kFarApart = 1'000'003;
+    auto& seed = (*node.mutable_attr())["seed2"];
+    seed.set_i(seed.i() + kFarApart * replica);
   } else if (node.op() == "XlaReplicaId") {
     MakeConstant(tensorflow::Tensor(replica), node);
   } else if (absl::StartsWith(node.op(), "Enqueue") &&

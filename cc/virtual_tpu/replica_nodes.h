@@ -28,7 +28,8 @@ class ReplicaNodes {
       : program_(program), cores_(cores), functions_(functions) {}
 
   // Rewrites `node` for a replica. `place` tells apart the nodes of one name
-  // that functions have; for the graph it is "". The name is left to the caller.
+  // that functions have; for the graph it is "". The name is left to the
+  // caller.
   absl::Status Rewrite(int replica, const std::string& place,
                        tensorflow::NodeDef& node);
 

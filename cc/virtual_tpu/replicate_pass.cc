@@ -62,6 +62,23 @@ bool IsInput(const Node& node) {
          absl::StartsWith(node.type_string(), "TPUPartitionedInput");
 }
 
+// Whether a node has a variable of which each core has its own. The node must
+// be where the variable is, also outside of compilation.
+bool UsesVariableOfCores(const Node& node) {
+  for (const Edge* edge : node.in_edges()) {
+    const Node& source = *edge->src();
+    if (edge->IsControlEdge() || source.type_string() != "TPUReplicatedInput" ||
+        source.output_type(0) != tensorflow::DT_RESOURCE) {
+      continue;
+    }
+    bool is_mirrored = false, is_packed = false;
+    TryGetNodeAttr(source.attrs(), "is_mirrored_variable", &is_mirrored);
+    TryGetNodeAttr(source.attrs(), "is_packed", &is_packed);
+    if (is_mirrored || is_packed) return true;
+  }
+  return false;
+}
+
 // Copies the nodes of one program.
 class Program {
  public:
@@ -164,6 +181,9 @@ absl::Status Program::CopyNodes(ReplicaNodes& replica_nodes) {
     for (int replica = 0; replica < cores_->num_replicas(); ++replica) {
       NodeDef def = node->def();
       TF_RETURN_IF_ERROR(replica_nodes.Rewrite(replica, "", def));
+      if (UsesVariableOfCores(*node)) {
+        def.set_device(cores_->CoreDevice(replica, 0));
+      }
       Rename(replica, def);
       auto copy = graph_->AddNode(std::move(def));
       if (!copy.ok()) return copy.status();
@@ -381,9 +401,8 @@ class ReplicatePass final : public tensorflow::GraphOptimizationPass {
   static absl::Status Named(const std::string& program,
                             const absl::Status& status) {
     if (status.ok()) return status;
-    return absl::Status(
-        status.code(),
-        absl::StrCat("TPU program '", program, "': ", status.message()));
+    return absl::Status(status.code(), absl::StrCat("TPU program '", program,
+                                                    "': ", status.message()));
   }
 
   // There is no compilation: it has always succeeded.

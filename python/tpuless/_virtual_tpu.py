@@ -66,7 +66,20 @@ def start() -> None:
     if not context.context()._initialized:
         # They may have been listed before.
         context.context().reinitialize_physical_devices()
+        _widen_thread_pool()
     _tensorflow_seam.apply()
+
+
+def _widen_thread_pool() -> None:
+    """Gives the pool that starts ops threads for the inputs of every core.
+
+    The end of a core's input holds a thread until another has run a function,
+    so that a pool of few threads could wait for ever.
+    """
+    if context.context().inter_op_parallelism_threads == 0:
+        context.context().inter_op_parallelism_threads = max(
+            _num_cores() + 1, len(os.sched_getaffinity(0))
+        )
 
 
 def _num_cores() -> int:

@@ -22,7 +22,11 @@ def _make_strategy(resolver, cores_per_replica, **arguments):
         pytest.skip(f"needs a multiple of {cores_per_replica} cores")
     assignment = tf.tpu.experimental.DeviceAssignment.build(
         topology,
-        computation_shape=[1, 1, 1, cores_per_replica],
+        computation_shape={
+            1: [1, 1, 1, 1],
+            2: [1, 1, 1, 2],
+            4: [2, 1, 1, 2],
+        }[cores_per_replica],
         num_replicas=num_cores // cores_per_replica,
     )
     return tf.distribute.TPUStrategy(

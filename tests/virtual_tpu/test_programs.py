@@ -293,6 +293,169 @@ def test_outside_compilation_runs_on_the_host(strategy):
     assert sorted(seen) == [10 * (1 + i) for i in _ids(strategy)]
 
 
+def test_outside_compilation_reads_the_variable_of_its_core(strategy):
+    with strategy.scope():
+        variable = tf.Variable(
+            0.0,
+            synchronization=tf.VariableSynchronization.ON_READ,
+            aggregation=tf.VariableAggregation.SUM,
+        )
+    seen = []
+
+    @tf.function
+    def run():
+        def host():
+            value = variable.read_value()
+            return tf.py_function(
+                lambda x: seen.append(x.numpy()) or x, [value], tf.float32
+            )
+
+        def step():
+            context = tf.distribute.get_replica_context()
+            variable.assign(tf.cast(context.replica_id_in_sync_group, "float"))
+            return tf.compat.v1.tpu.outside_compilation(host)
+
+        return strategy.run(step)
+
+    assert _values(strategy, run()) == [*_ids(strategy)]
+    assert sorted(seen) == [*_ids(strategy)]
+
+
+# How a program may call a function.
+CALLS = {
+    "plainly": lambda function, x: function(x),
+    "twice": lambda function, x: (
+        function(x) - function(2 * x) + function(2 * x)
+    ),
+    "in a condition": lambda function, x: tf.cond(
+        x > -1, lambda: function(x), lambda: x
+    ),
+    "in a loop": lambda function, x: tf.while_loop(
+        lambda i, y: i < 2, lambda i, y: (i + 1, function(x)), (0, x)
+    )[1],
+    "in a function": lambda function, x: tf.function(function)(x),
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@pytest.mark.parametrize(
+    "arguments",
+    [{}, {"jit_compile": True}, {"experimental_attributes": {"_noinline": 1}}],
+    ids=["inlined", "compiled", "not inlined"],
+)
+@pytest.mark.parametrize("session", [False, True], ids=["eager", "session"])
+def test_replicas_meet_in_functions(strategy, call, arguments, session):
+    function = tf.function(
+        lambda x: tf.distribute.get_replica_context().all_reduce("SUM", x),
+        **arguments,
+    )
+
+    def step():
+        context = tf.distribute.get_replica_context()
+        x = tf.cast(context.replica_id_in_sync_group, tf.float32)
+        return call(function, x)
+
+    expected = [sum(_ids(strategy))] * strategy.num_replicas_in_sync
+    if session:
+        with tf.Graph().as_default(), tf.compat.v1.Session() as sess:
+            results = strategy.experimental_local_results(strategy.run(step))
+            assert sess.run(results) == tuple(expected)
+    else:
+
+        @tf.function
+        def run():
+            return strategy.run(step)
+
+        for _ in range(3):
+            assert _values(strategy, run()) == expected
+
+
+def test_calls_of_one_function_do_not_meet_each_other(strategy):
+    @tf.function
+    def total(x):
+        return tf.distribute.get_replica_context().all_reduce("SUM", x)
+
+    @tf.function
+    def run():
+        def step():
+            context = tf.distribute.get_replica_context()
+            i = tf.cast(context.replica_id_in_sync_group, tf.float32)
+            return [total(tf.fill([100], i + 100 * k)) for k in range(6)]
+
+        return strategy.run(step)
+
+    n = strategy.num_replicas_in_sync
+    for _ in range(10):
+        for k, result in enumerate(run()):
+            for value in _values(strategy, result):
+                assert (value == n * (n - 1) / 2 + 100 * k * n).all()
+
+
+def test_functions_change_the_state_of_their_core(strategy):
+    with strategy.scope():
+        variable = tf.Variable(
+            [1.0, 2.0, 3.0],
+            synchronization=tf.VariableSynchronization.ON_READ,
+            aggregation=tf.VariableAggregation.SUM,
+        )
+        generator = tf.random.Generator.from_seed(1)
+
+    @tf.function
+    def change():
+        context = tf.distribute.get_replica_context()
+        i = tf.cast(context.replica_id_in_sync_group, tf.float32)
+        handle = variable._get_on_device_or_primary().handle
+        # It has no kernel for whatever device there may be.
+        tf.raw_ops.ResourceScatterAdd(
+            resource=handle, indices=[0, 2], updates=[i, 10.0]
+        )
+        return generator.normal([4])
+
+    @tf.function
+    def run():
+        return strategy.run(change)
+
+    numbers = _values(strategy, run())
+
+    n = strategy.num_replicas_in_sync
+    np.testing.assert_array_equal(
+        variable.numpy(), [n + n * (n - 1) / 2, 2 * n, 13 * n]
+    )
+    assert len({tuple(each) for each in numbers}) == n
+
+
+@pytest.mark.parametrize("seeded", ["by the op", "by TensorFlow"])
+def test_replicas_draw_numbers_of_their_own(strategy, seeded):
+    tf.random.set_seed(42)
+    seed = 7 if seeded == "by the op" else None
+
+    @tf.function
+    def run():
+        return strategy.run(lambda: tf.random.normal([8], seed=seed))
+
+    numbers = {tuple(value) for value in _values(strategy, run())}
+
+    assert len(numbers) == strategy.num_replicas_in_sync
+
+
+def test_strings_of_a_batch_of_any_size(strategy):
+    n = strategy.num_replicas_in_sync
+    dataset = tf.data.Dataset.from_tensor_slices(
+        (["a", "b", "c"] * n + ["d"], tf.range(3 * n + 1))
+    ).batch(3 * n)
+    iterator = iter(strategy.experimental_distribute_dataset(dataset))
+
+    @tf.function
+    def run(iterator):
+        def step(strings, numbers):
+            return tf.shape(numbers)[0]
+
+        return strategy.run(step, args=next(iterator))
+
+    assert sum(_values(strategy, run(iterator))) == 3 * n
+    assert sum(_values(strategy, run(iterator))) == 1
+
+
 def test_an_optimizer_keeps_the_replicas_alike(strategy):
     with strategy.scope():
         variable = tf.Variable([1.0, -1.0])
