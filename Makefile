@@ -37,7 +37,8 @@ VIRTUAL_CORES := 1 2 4 8
 # Recipes run many jobs of their own, in one build folder.
 .NOTPARALLEL:
 .PHONY: help setup build test test-slow test-cc test-python demo lint format \
-  wheel bench-step bench-optimizers asan tsan requirements clean
+  wheel bench-step bench-optimizers bench-virtual-tpu \
+  asan tsan requirements clean
 
 help: ## Lists the targets.
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' Makefile | expand -t 18
@@ -104,6 +105,9 @@ bench-optimizers: $(VENV)/.dev ## Measures the update of every optimizer.
 	cmake --preset benchmark
 	cmake --build --preset benchmark
 	$(BIN)/python benchmarks/optimizers.py build/benchmark/optimizers_benchmark
+
+bench-virtual-tpu: build $(VENV)/.demo ## Measures a DLRM on virtual TPU cores.
+	$(BIN)/python benchmarks/virtual_tpu.py
 
 asan: $(VENV)/.dev ## Tests the engine under AddressSanitizer and UBSan.
 	cmake --preset asan

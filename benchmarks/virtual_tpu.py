@@ -17,6 +17,7 @@ one line of JSON to stdout.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import multiprocessing
 import pathlib
@@ -198,9 +199,10 @@ class Side:
 
 def _serve(pipe: Connection, cores: int, steps: int) -> None:
     train = flights_trainer(cores, steps)
-    while True:
-        pipe.recv()
-        pipe.send(train())
+    with contextlib.suppress(EOFError):  # The other end is gone.
+        while True:
+            pipe.recv()
+            pipe.send(train())
 
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -293,6 +293,29 @@ def test_outside_compilation_runs_on_the_host(strategy):
     assert sorted(seen) == [10 * (1 + i) for i in _ids(strategy)]
 
 
+def test_a_program_can_be_looked_into(strategy, capfd):
+    seen = []
+
+    @tf.function
+    def run():
+        def step():
+            context = tf.distribute.get_replica_context()
+            i = context.replica_id_in_sync_group
+            tf.print("replica", i)
+            # Where a debugger would stop.
+            return tf.py_function(
+                lambda x: seen.append(x.numpy()) or x, [i], tf.int32
+            )
+
+        return strategy.run(step)
+
+    assert _values(strategy, run()) == [*_ids(strategy)]
+    assert sorted(seen) == [*_ids(strategy)]
+    printed = capfd.readouterr().err
+    for i in _ids(strategy):
+        assert f"replica {i}\n" in printed
+
+
 def test_outside_compilation_reads_the_variable_of_its_core(strategy):
     with strategy.scope():
         variable = tf.Variable(
