@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "cc/virtual_tpu/graph_edits.h"
 #include "cc/virtual_tpu/replica_nodes.h"
 #include "tensorflow/core/common_runtime/function_body.h"
 #include "tensorflow/core/common_runtime/function_def_utils.h"
@@ -90,6 +91,34 @@ absl::Status InlineCall(const FunctionLibraryDefinition& functions,
                                         options);
 }
 
+bool PassesResource(const Node& node) {
+  return node.type_string() == "Identity" &&
+         node.output_type(0) == tensorflow::DT_RESOURCE;
+}
+
+// Gives the users of an Identity its input. Who uses a resource must be where
+// that is, and can tell by the node that it comes from.
+absl::Status Bypass(Node* identity, Graph* graph) {
+  const Edge* input;
+  TF_RETURN_IF_ERROR(identity->input_edge(0, &input));
+  Node* source = input->src();
+  const int output = input->src_output();
+  for (const Edge* edge : CopyEdges(identity->out_edges())) {
+    Node* user = edge->dst();
+    if (edge->IsControlEdge()) {
+      graph->AddControlEdge(source, user);
+    } else {
+      TF_RETURN_IF_ERROR(
+          graph->UpdateEdge(source, output, user, edge->dst_input()));
+    }
+    for (const Edge* before : CopyEdges(identity->in_edges())) {
+      if (before->IsControlEdge()) graph->AddControlEdge(before->src(), user);
+    }
+  }
+  graph->RemoveNode(identity);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status InlineCalls(const FunctionLibraryDefinition& functions,
@@ -112,7 +141,12 @@ absl::Status InlineCalls(const FunctionLibraryDefinition& functions,
           InlineCall(functions, *Callee(functions, def), call, graph));
       for (int id = num_ids; id < graph->num_node_ids(); ++id) {
         Node* node = graph->FindNodeId(id);
-        if (node != nullptr) sort(node);
+        if (node == nullptr) continue;
+        if (PassesResource(*node)) {
+          TF_RETURN_IF_ERROR(Bypass(node, graph));
+        } else {
+          sort(node);
+        }
       }
     }
   }

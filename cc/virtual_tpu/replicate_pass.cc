@@ -62,21 +62,37 @@ bool IsInput(const Node& node) {
          absl::StartsWith(node.type_string(), "TPUPartitionedInput");
 }
 
-// Whether a node has a variable of which each core has its own. The node must
-// be where the variable is, also outside of compilation.
-bool UsesVariableOfCores(const Node& node) {
+// Resources that a program gets.
+enum class Resources { kNone, kPacked, kPlain };
+
+// Returns which of them a node uses. It must be where they are: of a packed one
+// each core has a part, and TensorFlow knows where plain ones are.
+Resources UsedResources(const Node& node) {
   for (const Edge* edge : node.in_edges()) {
     const Node& source = *edge->src();
     if (edge->IsControlEdge() || source.type_string() != "TPUReplicatedInput" ||
         source.output_type(0) != tensorflow::DT_RESOURCE) {
       continue;
     }
-    bool is_mirrored = false, is_packed = false;
-    TryGetNodeAttr(source.attrs(), "is_mirrored_variable", &is_mirrored);
+    // A partitioned one is behind a TPUPartitionedInput.
+    bool is_packed = false, is_packed_part = false;
     TryGetNodeAttr(source.attrs(), "is_packed", &is_packed);
-    if (is_mirrored || is_packed) return true;
+    TryGetNodeAttr(InputEdge(&source, 0)->src()->attrs(), "is_packed",
+                   &is_packed_part);
+    return is_packed || is_packed_part ? Resources::kPacked : Resources::kPlain;
+  }
+  return Resources::kNone;
+}
+
+bool RefersToFunctions(const Node& node) {
+  for (const auto& [unused, value] : node.attrs()) {
+    if (value.has_func() || value.list().func_size() > 0) return true;
   }
   return false;
+}
+
+bool IsMetadata(const Node& node) {
+  return node.type_string() == "TPUReplicateMetadata";
 }
 
 // Copies the nodes of one program.
@@ -107,7 +123,7 @@ class Program {
   std::vector<Node*> nodes_;
   const GraphOptimizationPassOptions& options_;
   Graph* const graph_;
-  Node* metadata_ = nullptr;
+  std::vector<Node*> metadata_;
   std::unique_ptr<ProgramCores> cores_;
   std::set<std::string> names_;
   struct ById {
@@ -120,16 +136,17 @@ class Program {
 };
 
 absl::Status Program::FindMetadata() {
+  // Several calls of a function with a program are one program to TensorFlow,
+  // and each has brought its metadata, which are the same.
   const auto metadata =
-      std::find_if(nodes_.begin(), nodes_.end(), [](const Node* node) {
-        return node->type_string() == "TPUReplicateMetadata";
-      });
-  if (metadata == nodes_.end()) {
+      std::stable_partition(nodes_.begin(), nodes_.end(),
+                            [](Node* node) { return !IsMetadata(*node); });
+  metadata_.assign(metadata, nodes_.end());
+  nodes_.erase(metadata, nodes_.end());
+  if (metadata_.empty()) {
     return absl::InvalidArgumentError("must have TPUReplicateMetadata");
   }
-  metadata_ = *metadata;
-  nodes_.erase(metadata);
-  auto cores = ProgramCores::Create(metadata_->def(), *options_.device_set);
+  auto cores = ProgramCores::Create(metadata_[0]->def(), *options_.device_set);
   if (!cores.ok()) return cores.status();
   cores_ = std::make_unique<ProgramCores>(*std::move(cores));
   return absl::OkStatus();
@@ -181,8 +198,12 @@ absl::Status Program::CopyNodes(ReplicaNodes& replica_nodes) {
     for (int replica = 0; replica < cores_->num_replicas(); ++replica) {
       NodeDef def = node->def();
       TF_RETURN_IF_ERROR(replica_nodes.Rewrite(replica, "", def));
-      if (UsesVariableOfCores(*node)) {
+      const Resources resources = UsedResources(*node);
+      if (resources == Resources::kPacked &&
+          IsOutsideCompilation(node->def())) {
         def.set_device(cores_->CoreDevice(replica, 0));
+      } else if (resources == Resources::kPlain && !RefersToFunctions(*node)) {
+        def.clear_device();
       }
       Rename(replica, def);
       auto copy = graph_->AddNode(std::move(def));
@@ -193,8 +214,8 @@ absl::Status Program::CopyNodes(ReplicaNodes& replica_nodes) {
   for (auto& [node, copies] : copies_) {
     for (int replica = 0; replica < cores_->num_replicas(); ++replica) {
       for (const Edge* edge : CopyEdges(node->in_edges())) {
-        if (edge->src() == metadata_) {
-          for (const Edge* before : metadata_->in_edges()) {
+        if (IsMetadata(*edge->src())) {
+          for (const Edge* before : edge->src()->in_edges()) {
             graph_->AddControlEdge(before->src(), copies[replica]);
           }
           continue;
@@ -354,7 +375,7 @@ void Program::Remove() {
     }
   }
   for (Node* node : nodes_) graph_->RemoveNode(node);
-  graph_->RemoveNode(metadata_);
+  for (Node* node : metadata_) graph_->RemoveNode(node);
   while (!inputs.empty()) {
     Node* node = *inputs.begin();
     inputs.erase(inputs.begin());

@@ -72,6 +72,33 @@ def test_values_on_two_cores(pairs):
     np.testing.assert_array_equal(variable.numpy(), [[1 + 2 * n, 2 + 3 * n]])
 
 
+@pytest.mark.parametrize("in_function", [False, True])
+def test_variables_on_a_second_core(pairs, in_function):
+    with pairs.scope():
+        first = tf.Variable(2.0)
+        with pairs.extended.experimental_logical_device(1):
+            second = tf.Variable(3.0)
+
+    def step(x):
+        context = tf.distribute.get_replica_context()
+        with context.experimental_logical_device(0):
+            y = first * x
+        with context.experimental_logical_device(1):
+            second.assign_add(1.0)
+            return second * y
+
+    program = tf.function(step) if in_function else step
+
+    @tf.function
+    def run(x):
+        return pairs.run(program, args=(x,))
+
+    for value in _values(pairs, run(tf.constant(5.0))):
+        assert value == 40.0
+    devices = [copy.device for copy in second.values]
+    assert all(int(device[-1]) % 2 == 1 for device in devices)
+
+
 def test_variables_of_partitioned_programs(resolver):
     strategy = _make_strategy(
         resolver, 2, experimental_spmd_xla_partitioning=True

@@ -393,6 +393,36 @@ def test_replicas_meet_in_functions(strategy, call, arguments, session):
             assert _values(strategy, run()) == expected
 
 
+def test_a_function_that_runs_a_program_is_called_twice(strategy):
+    @tf.function
+    def run(x):
+        def step(y):
+            return tf.distribute.get_replica_context().all_reduce("SUM", y)
+
+        return strategy.experimental_local_results(
+            strategy.run(step, args=(x,))
+        )[0]
+
+    @tf.function
+    def both():
+        return run(tf.constant(1.0)) + 10 * run(tf.constant(2.0))
+
+    assert both().numpy() == 21 * strategy.num_replicas_in_sync
+
+
+def test_a_program_looks_into_a_table_of_the_host(strategy):
+    table = tf.lookup.StaticHashTable(
+        tf.lookup.KeyValueTensorInitializer([0, 1], [10, 20]), -1
+    )
+
+    @tf.function
+    def run(x):
+        return strategy.run(tf.function(table.lookup), args=(x,))
+
+    for value in _values(strategy, run(tf.constant([1, 0, 5]))):
+        assert value.tolist() == [20, 10, -1]
+
+
 def test_calls_of_one_function_do_not_meet_each_other(strategy):
     @tf.function
     def total(x):
