@@ -78,7 +78,7 @@ test-python: build $(VENV)/.demo ## Runs the Python tests but the slow ones.
 	done
 
 test-slow: build $(VENV)/.demo ## Runs the slow tests alone: builds and installs of all kinds.
-	$(PYTEST) -m slow
+	$(PYTEST) -m slow --timeout 3600
 
 demo: build $(VENV)/.demo ## Trains on flight delays, and shows a picture.
 	$(BIN)/python examples/flights.py

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tpuless
+from tensorflow.python.ops import gen_tpu_partition_ops
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -117,6 +118,48 @@ def test_variables_of_partitioned_programs(resolver):
     for value in _values(strategy, run()):
         assert value == 2.0 * 3.0
     assert one.numpy() == 3.0
+
+
+@pytest.mark.parametrize(
+    ("make_parts", "dims", "rule"),
+    [
+        (
+            lambda: [tf.zeros([1, 1])] * 4,
+            [2, 2],
+            "a value split along two dimensions is not supported",
+        ),
+        (
+            lambda: [
+                tf.raw_ops.VarHandleOp(
+                    dtype=tf.float32, shape=[2], shared_name=name
+                )
+                for name in ("a", "b")
+            ],
+            [2],
+            "a variable split over cores is not supported",
+        ),
+    ],
+    ids=["two dimensions", "variable"],
+)
+def test_what_cannot_be_put_together_is_refused(pairs, make_parts, dims, rule):
+    @tf.function
+    def run():
+        parts = gen_tpu_partition_ops.tpu_partitioned_input_v2(
+            make_parts(), partition_dims=dims
+        )
+
+        def step(x):
+            if x.dtype == tf.resource:
+                return tf.raw_ops.ReadVariableOp(resource=x, dtype=tf.float32)
+            return x + 1
+
+        return pairs.run(step, args=(parts,))
+
+    with pytest.raises(
+        tf.errors.UnimplementedError,
+        match=f"TPU program 'cluster.*': node '.*PartitionedInput.*': {rule}",
+    ):
+        run()
 
 
 class Embeddings:
