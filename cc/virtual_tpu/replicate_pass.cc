@@ -337,6 +337,10 @@ absl::Status Program::ConnectOutputs() {
           } else {
             graph_->AddEdge(copies[out->src_output()], edge->src_output(),
                             out->dst(), out->dst_input());
+            // A session that fetches the output of one replica drops the rest
+            // of the others, and none would come to a collective.
+            if (options_.is_function_graph) continue;
+            for (Node* copy : copies) graph_->AddControlEdge(copy, out->dst());
           }
         }
         graph_->RemoveNode(consumer);
@@ -412,10 +416,11 @@ class ReplicatePass final : public tensorflow::GraphOptimizationPass {
           Named(name, InlineCalls(*options.flib_def, graph, nodes)));
     }
     TF_RETURN_IF_ERROR(MakeInferenceBatches(*options.flib_def, graph));
+    TF_RETURN_IF_ERROR(ReplaceCompilationResults(graph));
     for (auto& [name, nodes] : programs) {
       TF_RETURN_IF_ERROR(Named(name, Program(nodes, options).Expand()));
     }
-    return ReplaceCompilationResults(graph);
+    return absl::OkStatus();
   }
 
  private:
@@ -426,7 +431,8 @@ class ReplicatePass final : public tensorflow::GraphOptimizationPass {
                                                     "': ", status.message()));
   }
 
-  // There is no compilation: it has always succeeded.
+  // There is no compilation: it has always succeeded. Who asks may be in a
+  // loop, and so must be the answer.
   static absl::Status ReplaceCompilationResults(Graph* graph) {
     std::vector<Node*> results;
     for (Node* node : graph->op_nodes()) {
@@ -440,6 +446,13 @@ class ReplicatePass final : public tensorflow::GraphOptimizationPass {
       def.set_name(node->name());
       auto success = graph->AddNode(std::move(def));
       if (!success.ok()) return success.status();
+      for (const Edge* edge : node->in_edges()) {
+        const Node& source = *edge->src();
+        if (!IsMetadata(source)) continue;
+        for (const Edge* before : source.in_edges()) {
+          graph->AddControlEdge(before->src(), *success);
+        }
+      }
       for (const Edge* edge : CopyEdges(node->out_edges())) {
         graph->AddEdge(*success, edge->src_output(), edge->dst(),
                        edge->dst_input());

@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """strategy.run() without embeddings: what becomes of a program's ops."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
 import tensorflow as tf
 from tensorflow.compiler.tf2xla.ops import gen_xla_ops
 from tensorflow.python.data.ops import multi_device_iterator_ops
+from tensorflow.python.ops import control_flow_util
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -391,6 +394,32 @@ def test_replicas_meet_in_functions(strategy, call, arguments, session):
 
         for _ in range(3):
             assert _values(strategy, run()) == expected
+
+
+@pytest.mark.parametrize("in_loop", [False, True])
+def test_a_session_fetches_the_output_of_one_replica(strategy, in_loop):
+    def step(x):
+        return tf.distribute.get_replica_context().all_reduce("SUM", x)
+
+    def run(x):
+        return strategy.experimental_local_results(
+            strategy.run(step, args=(x,))
+        )[0]
+
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        if in_loop:
+            # As before TensorFlow 2: the program is in the loop itself.
+            with mock.patch.object(
+                control_flow_util, "ENABLE_CONTROL_FLOW_V2", False
+            ):
+                _, total = tf.compat.v1.while_loop(
+                    lambda i, x: i < 3, lambda i, x: (i + 1, run(x)), (0, 1.0)
+                )
+        else:
+            total = run(tf.constant(1.0))
+
+        power = 3 if in_loop else 1
+        assert session.run(total) == strategy.num_replicas_in_sync**power
 
 
 def test_a_function_that_runs_a_program_is_called_twice(strategy):
