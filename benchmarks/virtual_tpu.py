@@ -30,8 +30,12 @@ from typing import Any
 import rounds
 
 WARMUP = 2
-BATCH_SIZE = 4096
-FIRST_CALL = {"cores": 8, "features": 26, "vocabulary": 1000}
+FIRST_CALL = {
+    "cores": 8,
+    "features": 26,
+    "vocabulary": 1000,
+    "batch_size": 4096,
+}
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "examples"))
 
@@ -115,12 +119,15 @@ class RawEmbeddings:
         )
 
 
-def flights_trainer(cores: int, steps: int) -> Callable[[], float]:
+def flights_trainer(
+    cores: int, steps: int, batch_size: int
+) -> Callable[[], float]:
     """Returns a function that trains on some batches of flights.
 
     Args:
       cores: How many virtual cores; 0 means the raw ops.
       steps: How many batches a call takes.
+      batch_size: The size of a batch, in all.
     """
     import dlrm_virtual_tpu as example
     import flights_data
@@ -136,14 +143,14 @@ def flights_trainer(cores: int, steps: int) -> Callable[[], float]:
         strategy = tf.distribute.get_strategy()
     with strategy.scope():
         model = example.Dlrm(
-            flights.vocabularies, BATCH_SIZE // strategy.num_replicas_in_sync
+            flights.vocabularies, batch_size // strategy.num_replicas_in_sync
         )
     if not cores:
         model.embeddings = RawEmbeddings(
-            flights.vocabularies, BATCH_SIZE, example.DIMENSION
+            flights.vocabularies, batch_size, example.DIMENSION
         )
     train, _ = example.make_programs(strategy, model)
-    batches = example.make_iterator(strategy, flights, BATCH_SIZE, shuffle=True)
+    batches = example.make_iterator(strategy, flights, batch_size, shuffle=True)
     return lambda: float(train(batches, tf.constant(steps)))
 
 
@@ -155,22 +162,23 @@ def first_call() -> float:
     import tpuless
 
     cores, vocabulary = FIRST_CALL["cores"], FIRST_CALL["vocabulary"]
+    batch_size = FIRST_CALL["batch_size"]
     tpuless.virtual_tpu(cores)
     strategy = example.make_strategy()
     names = [f"feature {i}" for i in range(FIRST_CALL["features"])]
     with strategy.scope():
         model = example.Dlrm(
-            {name: [""] * vocabulary for name in names}, BATCH_SIZE // cores
+            {name: [""] * vocabulary for name in names}, batch_size // cores
         )
     train, _ = example.make_programs(strategy, model)
-    ids = np.random.default_rng(1).integers(0, vocabulary, BATCH_SIZE)
+    ids = np.random.default_rng(1).integers(0, vocabulary, batch_size)
     batch = (
         dict.fromkeys(names, ids.astype(np.int32)),
-        np.zeros([BATCH_SIZE, 4], np.float32),
-        np.zeros([BATCH_SIZE], np.float32),
+        np.zeros([batch_size, 4], np.float32),
+        np.zeros([batch_size], np.float32),
     )
     dataset = tf.data.Dataset.from_tensor_slices(batch).repeat()
-    dataset = dataset.batch(BATCH_SIZE, drop_remainder=True)
+    dataset = dataset.batch(batch_size, drop_remainder=True)
     options = tf.distribute.InputOptions(experimental_fetch_to_device=False)
     batches = iter(strategy.experimental_distribute_dataset(dataset, options))
     start = time.perf_counter()
@@ -181,12 +189,12 @@ def first_call() -> float:
 class Side:
     """A process that trains when it is told to."""
 
-    def __init__(self, cores: int, steps: int):
+    def __init__(self, cores: int, steps: int, batch_size: int):
         """Starts the process, and waits for its first call."""
         context = multiprocessing.get_context("spawn")
         self.pipe, end = context.Pipe()
         self.process = context.Process(
-            target=_serve, args=(end, cores, steps), daemon=True
+            target=_serve, args=(end, cores, steps, batch_size), daemon=True
         )
         self.process.start()
         self.train()
@@ -197,8 +205,8 @@ class Side:
         return self.pipe.recv()
 
 
-def _serve(pipe: Connection, cores: int, steps: int) -> None:
-    train = flights_trainer(cores, steps)
+def _serve(pipe: Connection, cores: int, steps: int, batch_size: int) -> None:
+    train = flights_trainer(cores, steps, batch_size)
     with contextlib.suppress(EOFError):  # The other end is gone.
         while True:
             pipe.recv()
@@ -213,8 +221,8 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     context = multiprocessing.get_context("spawn")
     with context.Pool(1) as pool:
         first = pool.apply(first_call)
-    virtual = Side(arguments.cores, arguments.steps)
-    raw = Side(0, arguments.steps)
+    virtual = Side(arguments.cores, arguments.steps, arguments.batch_size)
+    raw = Side(0, arguments.steps, arguments.batch_size)
     times = rounds.interleave(
         {"virtual": lambda k: virtual.train(), "raw": lambda k: raw.train()},
         arguments.rounds,
@@ -246,7 +254,7 @@ def report(result: dict[str, Any]) -> str:
     )
     return "\n".join(
         [
-            f"a step of the DLRM, batch size {BATCH_SIZE}",
+            f"a step of the DLRM, batch size {result['batch_size']}",
             f"  {result['cores']} virtual cores  {virtual:>20} ms, "
             f"loss {result['loss']['virtual']:.4f}",
             f"  raw ops          {raw:>20} ms, "
@@ -265,6 +273,7 @@ def main() -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--batch-size", type=int, default=4096, help="in all")
     parser.add_argument("--steps", type=int, default=20, help="in a round")
     parser.add_argument("--rounds", type=int, default=20)
     result = measure(parser.parse_args())

@@ -145,8 +145,12 @@ absl::StatusOr<std::string> ReplicaNodes::CopyFunction(
     const std::string& name) {
   const FunctionDef* function = functions_->Find(name);
   if (function == nullptr) return name;
+  if (!outside) {
+    const auto [inlined, is_new] = inlined_.emplace(name, *function);
+    if (is_new) TF_RETURN_IF_ERROR(InlineCallsOf(*functions_, inlined->second));
+    function = &inlined->second;
+  }
   FunctionDef copy = *function;
-  if (!outside) TF_RETURN_IF_ERROR(InlineCallsOf(*functions_, copy));
   for (NodeDef& node : *copy.mutable_node_def()) {
     if (outside) (*node.mutable_attr())[kOutsideCompilation].set_s("");
     TF_RETURN_IF_ERROR(Rewrite(replica, place, node));

@@ -5,6 +5,7 @@
 #define TPULESS_CC_VIRTUAL_TPU_REPLICA_NODES_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "absl/status/status.h"
@@ -47,6 +48,8 @@ class ReplicaNodes {
   const ProgramCores& cores_;
   tensorflow::FunctionLibraryDefinition* const functions_;
   int64_t num_copies_ = 0;
+  // Functions with their calls inlined.
+  std::map<std::string, tensorflow::FunctionDef> inlined_;
 };
 
 }  // namespace tpuless

@@ -31,6 +31,16 @@ def _ids(strategy):
     return range(strategy.num_replicas_in_sync)
 
 
+def _variable_on_read(strategy, initial):
+    """Returns a variable of which each core has its own, summed when read."""
+    with strategy.scope():
+        return tf.Variable(
+            initial,
+            synchronization=tf.VariableSynchronization.ON_READ,
+            aggregation=tf.VariableAggregation.SUM,
+        )
+
+
 def test_each_core_is_a_replica(strategy):
     @tf.function
     def ids():
@@ -132,12 +142,7 @@ def test_variables_are_aggregated_over_replicas(strategy, aggregation):
 
 
 def test_variables_on_read(strategy):
-    with strategy.scope():
-        variable = tf.Variable(
-            0.0,
-            synchronization=tf.VariableSynchronization.ON_READ,
-            aggregation=tf.VariableAggregation.SUM,
-        )
+    variable = _variable_on_read(strategy, 0.0)
 
     @tf.function
     def update():
@@ -320,12 +325,7 @@ def test_a_program_can_be_looked_into(strategy, capfd):
 
 
 def test_outside_compilation_reads_the_variable_of_its_core(strategy):
-    with strategy.scope():
-        variable = tf.Variable(
-            0.0,
-            synchronization=tf.VariableSynchronization.ON_READ,
-            aggregation=tf.VariableAggregation.SUM,
-        )
+    variable = _variable_on_read(strategy, 0.0)
     seen = []
 
     @tf.function
@@ -474,12 +474,8 @@ def test_calls_of_one_function_do_not_meet_each_other(strategy):
 
 
 def test_functions_change_the_state_of_their_core(strategy):
+    variable = _variable_on_read(strategy, [1.0, 2.0, 3.0])
     with strategy.scope():
-        variable = tf.Variable(
-            [1.0, 2.0, 3.0],
-            synchronization=tf.VariableSynchronization.ON_READ,
-            aggregation=tf.VariableAggregation.SUM,
-        )
         generator = tf.random.Generator.from_seed(1)
 
     @tf.function
