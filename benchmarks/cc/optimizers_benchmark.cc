@@ -16,6 +16,7 @@
 #include "cc/engine/minibatch.h"
 #include "cc/engine/update.h"
 #include "tests/cc/optimizer_cases.h"
+#include "tests/cc/row_groups.h"
 
 namespace tpuless {
 namespace {
@@ -58,7 +59,7 @@ void UpdateRows(benchmark::State& state, const OptimizerCase& optimizer_case,
   for (int64_t i = 0; i < kNumIds; ++i) {
     input.ids.push_back(random() % kVocabularySize);
   }
-  const RowGroups groups = GroupByRow({input}, 0, kVocabularySize);
+  const RowGroups groups = GroupsOf({input}, 0, kVocabularySize);
   const std::vector<float> gradients =
       RandomFloats(kNumIds * dimension, -1, 1, random);
 

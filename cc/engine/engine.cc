@@ -31,6 +31,7 @@ Result<std::shared_ptr<Engine>> Engine::Create(EngineConfig config,
 Engine::Engine(EngineConfig config, const EngineOptions& options)
     : config_(std::move(config)),
       tables_(config_),
+      enqueue_memory_(config_.num_cores),
       protocol_(std::make_shared<StepProtocol>(
           config_.num_cores, config_.pipelined, tables_, options)) {}
 
@@ -86,8 +87,9 @@ Status Engine::Retrieve(int64_t table, const Shard& shard,
 }
 
 void Engine::Enqueue(const EnqueueRequest& request, Call call) {
-  Result<std::shared_ptr<Minibatch>> minibatch = PrepareMinibatch(
-      config_, request, options().skip_out_of_range_ids, call.parallel_for);
+  Result<std::shared_ptr<Minibatch>> minibatch =
+      PrepareMinibatch(config_, request, options().skip_out_of_range_ids,
+                       enqueue_memory_, call.parallel_for);
   if (!minibatch.ok()) {
     const int64_t core =
         request.device_ordinal == -1 ? 0 : request.device_ordinal;

@@ -112,6 +112,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
 
   const EngineConfig config_;
   TableSet tables_;
+  EnqueueMemory enqueue_memory_;
   const std::shared_ptr<StepProtocol> protocol_;
 };
 

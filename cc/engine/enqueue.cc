@@ -225,6 +225,27 @@ Status ReadPositions(const EngineConfig& config, EnqueueForm form,
   return Status();
 }
 
+Status PrepareInput(const EngineConfig& config, const EnqueueRequest& request,
+                    size_t i, const InputPlan& plan, bool skip_out_of_range_ids,
+                    Workspace& workspace, InputLookups& lookups) {
+  lookups.table = plan.table;
+  lookups.output = plan.output;
+  lookups.width = plan.width;
+  lookups.stride = plan.stride;
+  lookups.offset = plan.offset;
+  LookupBuilder builder(plan.name, plan.num_rows,
+                        config.tables[plan.table].vocabulary_size,
+                        skip_out_of_range_ids, workspace, lookups);
+  TPULESS_RETURN_IF_ERROR(
+      builder.SetIds(request.inputs[i].embedding_indices,
+                     request.form == EnqueueForm::kIntegerBatch
+                         ? TensorView{DType::kFloat32, {0}, nullptr}
+                         : request.inputs[i].aggregation_weights));
+  TPULESS_RETURN_IF_ERROR(ReadPositions(
+      config, request.form, plan, request.inputs[i].sample_indices, builder));
+  return builder.Build(CombinerOf(config, request, i, plan.table));
+}
+
 }  // namespace
 
 Status CheckCombiners(const std::vector<std::string>& combiners) {
@@ -237,7 +258,8 @@ Status CheckCombiners(const std::vector<std::string>& combiners) {
 
 Result<std::shared_ptr<Minibatch>> PrepareMinibatch(
     const EngineConfig& config, const EnqueueRequest& request,
-    bool skip_out_of_range_ids, const ParallelFor& parallel_for) {
+    bool skip_out_of_range_ids, EnqueueMemory& memory,
+    const ParallelFor& parallel_for) {
   const Result<Mode> mode = ParseMode(request.mode_override, config.mode);
   if (!mode.ok()) return mode.status();
   if (request.device_ordinal < -1 ||
@@ -254,48 +276,37 @@ Result<std::shared_ptr<Minibatch>> PrepareMinibatch(
                 : PlanInputsOfOutputs(config);
   if (!plans.ok()) return plans.status();
 
-  auto minibatch = std::make_shared<Minibatch>();
+  std::shared_ptr<Minibatch> minibatch = memory.minibatches.Take();
   minibatch->mode = *mode;
   minibatch->core = std::max<int64_t>(0, request.device_ordinal);
   minibatch->inputs.resize(plans->size());
   std::vector<Status> statuses(plans->size());
   parallel_for(static_cast<int64_t>(plans->size()), [&](int64_t i) {
-    const InputPlan& plan = (*plans)[i];
-    InputLookups& lookups = minibatch->inputs[i];
-    lookups.table = plan.table;
-    lookups.output = plan.output;
-    lookups.width = plan.width;
-    lookups.stride = plan.stride;
-    lookups.offset = plan.offset;
-    LookupBuilder builder(plan.name, plan.num_rows,
-                          config.tables[plan.table].vocabulary_size,
-                          skip_out_of_range_ids);
-    Status& status = statuses[i];
-    status = builder.SetIds(request.inputs[i].embedding_indices,
-                            request.form == EnqueueForm::kIntegerBatch
-                                ? TensorView{DType::kFloat32, {0}, nullptr}
-                                : request.inputs[i].aggregation_weights);
-    if (status.ok()) {
-      status = ReadPositions(config, request.form, plan,
-                             request.inputs[i].sample_indices, builder);
-    }
-    if (status.ok()) {
-      status =
-          builder.Build(CombinerOf(config, request, i, plan.table), lookups);
-    }
+    const auto workspace = memory.workspaces.Take();
+    statuses[i] =
+        PrepareInput(config, request, i, (*plans)[i], skip_out_of_range_ids,
+                     *workspace, minibatch->inputs[i]);
   });
   for (const Status& status : statuses) TPULESS_RETURN_IF_ERROR(status);
 
+  minibatch->num_ids = 0;
   for (const InputLookups& lookups : minibatch->inputs) {
     minibatch->num_ids += static_cast<int64_t>(lookups.ids.size());
   }
   if (minibatch->needs_gradient()) {
+    std::vector<std::vector<const InputLookups*>> inputs(config.tables.size());
+    for (const InputLookups& input : minibatch->inputs) {
+      inputs[input.table].push_back(&input);
+    }
     minibatch->groups.resize(config.tables.size());
     parallel_for(
         static_cast<int64_t>(config.tables.size()), [&](int64_t table) {
-          minibatch->groups[table] = GroupByRow(
-              minibatch->inputs, table, config.tables[table].vocabulary_size);
+          const auto workspace = memory.workspaces.Take();
+          GroupByRow(inputs[table], config.tables[table].vocabulary_size,
+                     *workspace, minibatch->groups[table]);
         });
+  } else {
+    minibatch->groups.clear();
   }
   return minibatch;
 }

@@ -12,6 +12,7 @@
 #include "cc/engine/engine_config.h"
 #include "cc/engine/minibatch.h"
 #include "cc/engine/parallel_for.h"
+#include "cc/engine/recycler.h"
 #include "cc/engine/status.h"
 #include "cc/engine/tensor_view.h"
 
@@ -49,12 +50,23 @@ struct EnqueueRequest {
 // Refuses a combiner that is not sum, mean or sqrtn.
 Status CheckCombiners(const std::vector<std::string>& combiners);
 
+// Memory of minibatches that are done, for the next ones. Thread safe.
+struct EnqueueMemory {
+  // A core may prepare a batch while its last one waits for its gradients.
+  explicit EnqueueMemory(int64_t num_cores)
+      : minibatches(static_cast<size_t>(num_cores)) {}
+
+  Recycler<Minibatch> minibatches;
+  Recycler<Workspace> workspaces{/*most_idle=*/4};
+};
+
 // Checks the whole request and prepares its minibatch: nothing of it is used
 // later. With `skip_out_of_range_ids`, ids outside a table are left out with
 // their weights instead of refused.
 Result<std::shared_ptr<Minibatch>> PrepareMinibatch(
     const EngineConfig& config, const EnqueueRequest& request,
-    bool skip_out_of_range_ids, const ParallelFor& parallel_for);
+    bool skip_out_of_range_ids, EnqueueMemory& memory,
+    const ParallelFor& parallel_for);
 
 }  // namespace tpuless
 

@@ -35,11 +35,14 @@ HWY_INLINE V Quantize(V x, const SimulatedQuantization& quantization) {
   return Floor((x - V(lower)) / V(quantum) + V(0.5f)) * V(quantum) + V(lower);
 }
 
-void LookupRow(const EmbeddingTable& table, const InputLookups& input,
-               int64_t row, float* activations) {
-  const int64_t begin = input.row_splits[row];
-  const int64_t end = input.row_splits[row + 1];
-  const auto& quantization = table.config().quantization;
+// Combines ids [begin, end), and asks for the table rows of those that come
+// later, which are at most `last`.
+template <bool kGains, bool kQuantize>
+HWY_INLINE void LookupRow(const EmbeddingTable& table,
+                          const InputLookups& input, int64_t begin, int64_t end,
+                          int64_t last, float* activations) {
+  const int64_t* ids = input.ids.data();
+  const float* gains = input.gains.data();
   ForEachColumns(table.config().dimension, [&](auto d, auto num_vectors,
                                                int64_t column) HWY_ATTR {
     using V = Floats<decltype(d)>;
@@ -47,33 +50,45 @@ void LookupRow(const EmbeddingTable& table, const InputLookups& input,
     constexpr int64_t kLanes = hn::MaxLanes(decltype(d)());
     V sum[kVectors];
     for (int64_t k = begin; k < end; ++k) {
-      const float* weights = table.weights(input.ids[k]) + column;
-      const V gain = input.gains.empty() ? 1.0f : input.gains[k];
+      const int64_t later = std::min(k + kPrefetchLookups, last);
+      PrefetchFloats(table.weights(ids[later]) + column, kVectors * kLanes);
+      const float* weights = table.weights(ids[k]) + column;
+      HWY_UNROLL(4)
       for (int i = 0; i < kVectors; ++i) {
         V x = V::Load(weights + i * kLanes);
-        if (quantization) x = Quantize(x, *quantization);
-        sum[i] += gain * x;
+        if (kQuantize) x = Quantize(x, *table.config().quantization);
+        if (kGains) x = V(gains[k]) * x;
+        sum[i] += x;
       }
     }
+    HWY_UNROLL(4)
     for (int i = 0; i < kVectors; ++i) {
       sum[i].Store(activations + column + i * kLanes);
     }
   });
 }
 
+template <bool kGains, bool kQuantize>
+void RowsOf(const EmbeddingTable& table, const InputLookups& input,
+            int64_t begin, int64_t end, float* output) {
+  const int64_t dimension = table.config().dimension;
+  const int64_t last = input.row_splits[end] - 1;
+  for (int64_t row = begin; row < end; ++row) {
+    LookupRow<kGains, kQuantize>(table, input, input.row_splits[row],
+                                 input.row_splits[row + 1], last,
+                                 output + input.output_row(row) * dimension);
+  }
+}
+
 void LookupRows(const EmbeddingTable& table, const InputLookups& input,
                 int64_t begin, int64_t end, float* output) {
-  const int64_t dimension = table.config().dimension;
-  const int64_t last = input.row_splits[end];
-  for (int64_t row = begin; row < end; ++row) {
-    for (int64_t k = input.row_splits[row]; k < input.row_splits[row + 1];
-         ++k) {
-      if (k + kPrefetchLookups < last) {
-        PrefetchFloats(table.weights(input.ids[k + kPrefetchLookups]),
-                       dimension);
-      }
-    }
-    LookupRow(table, input, row, output + input.output_row(row) * dimension);
+  const bool gains = !input.gains.empty();
+  if (table.config().quantization) {
+    gains ? RowsOf<true, true>(table, input, begin, end, output)
+          : RowsOf<false, true>(table, input, begin, end, output);
+  } else {
+    gains ? RowsOf<true, false>(table, input, begin, end, output)
+          : RowsOf<false, false>(table, input, begin, end, output);
   }
 }
 

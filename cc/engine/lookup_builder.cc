@@ -16,28 +16,29 @@ bool IsInteger(const TensorView& view) {
   return view.dtype == DType::kInt32 || view.dtype == DType::kInt64;
 }
 
-// Reads either type of integer.
-class Integers {
- public:
-  explicit Integers(const TensorView& view)
-      : wide_(view.dtype == DType::kInt64), data_(view.data) {}
-  int64_t operator[](int64_t i) const {
-    return wide_ ? static_cast<const int64_t*>(data_)[i]
-                 : static_cast<const int32_t*>(data_)[i];
-  }
+// Calls body(pointer) with the elements of integers of either type.
+template <class Body>
+auto WithIntegers(const TensorView& view, const Body& body) {
+  return view.dtype == DType::kInt64
+             ? body(static_cast<const int64_t*>(view.data))
+             : body(static_cast<const int32_t*>(view.data));
+}
 
- private:
-  const bool wide_;
-  const void* data_;
-};
-
-std::vector<float> ReadWeights(const TensorView& view) {
+void ReadWeights(const TensorView& view, std::vector<float>& weights) {
   if (view.dtype == DType::kFloat64) {
     const double* data = static_cast<const double*>(view.data);
-    return std::vector<float>(data, data + view.size());
+    weights.assign(data, data + view.size());
+  } else {
+    const float* data = static_cast<const float*>(view.data);
+    weights.assign(data, data + view.size());
   }
-  const float* data = static_cast<const float*>(view.data);
-  return std::vector<float>(data, data + view.size());
+}
+
+// Returns the gain of each of `num_ids` ids of a row without weights.
+float CombineOnes(Combiner combiner, int64_t num_ids) {
+  const double count = static_cast<double>(num_ids);
+  return static_cast<float>(
+      1.0 / (combiner == Combiner::kMean ? count : std::sqrt(count)));
 }
 
 // Turns the weights of one row into gains.
@@ -58,11 +59,19 @@ void CombineRow(Combiner combiner, float* begin, float* end) {
 
 LookupBuilder::LookupBuilder(std::string name, int64_t num_rows,
                              int64_t vocabulary_size,
-                             bool skip_out_of_range_ids)
+                             bool skip_out_of_range_ids, Workspace& workspace,
+                             InputLookups& lookups)
     : name_(std::move(name)),
       num_rows_(num_rows),
       vocabulary_size_(vocabulary_size),
-      skip_out_of_range_ids_(skip_out_of_range_ids) {}
+      skip_out_of_range_ids_(skip_out_of_range_ids),
+      workspace_(workspace),
+      lookups_(lookups),
+      rows_(workspace.rows) {
+  lookups.row_splits.assign(num_rows + 1, 0);
+  lookups.ids.clear();
+  lookups.gains.clear();
+}
 
 Status LookupBuilder::SetIds(const TensorView& embedding_indices,
                              const TensorView& aggregation_weights) {
@@ -85,12 +94,26 @@ Status LookupBuilder::SetIds(const TensorView& embedding_indices,
                            ": aggregation_weights must be empty or one an id (",
                            num_ids, "), got ", aggregation_weights.size());
   }
-  const Integers ids(embedding_indices);
-  ids_.resize(num_ids);
-  for (int64_t k = 0; k < num_ids; ++k) ids_[k] = ids[k];
-  weights_ = ReadWeights(aggregation_weights);
-  rows_.resize(num_ids);
+  WithIntegers(embedding_indices, [&](const auto* ids) {
+    lookups_.ids.assign(ids, ids + num_ids);
+  });
+  ReadWeights(aggregation_weights, lookups_.gains);
   return Status();
+}
+
+void LookupBuilder::UseRows(int64_t rows_per_sample) {
+  rows_per_sample_ = rows_per_sample;
+  rows_.resize(num_ids());
+  has_rows_ = true;
+}
+
+void LookupBuilder::RowsOfSplits() {
+  if (has_rows_) return;
+  UseRows(1);
+  for (int64_t row = 0; row < num_rows_; ++row) {
+    std::fill(rows_.begin() + lookups_.row_splits[row],
+              rows_.begin() + lookups_.row_splits[row + 1], row);
+  }
 }
 
 Status LookupBuilder::AddDense(int64_t num_samples, int64_t width) {
@@ -98,7 +121,7 @@ Status LookupBuilder::AddDense(int64_t num_samples, int64_t width) {
     return InvalidArgument(name_, ": must have ", num_samples,
                            " ids, one a sample, got ", num_ids());
   }
-  rows_per_sample_ = width;
+  UseRows(width);
   for (int64_t k = 0; k < num_samples; ++k) SetRow(k, k * width);
   return Status();
 }
@@ -119,11 +142,18 @@ Status LookupBuilder::AddSampleIndices(const TensorView& indices,
         ShapeString(indices.shape));
   }
   TPULESS_RETURN_IF_ERROR(CheckLength("sample_indices", indices.shape[0]));
-  const Integers values(indices);
-  const int64_t columns = indices.rank() == 2 ? indices.shape[1] : 1;
+  UseRows(std::max<int64_t>(1, sequence_length));
+  return WithIntegers(indices, [&](const auto* values) {
+    return AddSamples(values, indices.rank() == 2 ? indices.shape[1] : 1,
+                      num_samples, sequence_length);
+  });
+}
+
+template <class Integer>
+Status LookupBuilder::AddSamples(const Integer* values, int64_t columns,
+                                 int64_t num_samples, int64_t sequence_length) {
   std::vector<int64_t> counts(
       sequence_length > 0 && columns == 1 ? num_samples : 0, 0);
-  rows_per_sample_ = std::max<int64_t>(1, sequence_length);
   for (int64_t k = 0; k < num_ids(); ++k) {
     const int64_t sample = values[k * columns];
     if (sample < 0 || sample >= num_samples) {
@@ -163,7 +193,14 @@ Status LookupBuilder::AddRowSplits(const TensorView& splits,
     return InvalidArgument(name_, ": row splits must be those of ", num_samples,
                            " samples, got ", splits.size() - 1);
   }
-  const Integers values(splits);
+  return WithIntegers(splits, [&](const auto* values) {
+    return AddSplits(values, num_samples, sequence_length);
+  });
+}
+
+template <class Integer>
+Status LookupBuilder::AddSplits(const Integer* values, int64_t num_samples,
+                                int64_t sequence_length) {
   if (values[0] != 0) {
     return InvalidArgument(name_, ": row splits must start at 0, got ",
                            values[0]);
@@ -180,13 +217,15 @@ Status LookupBuilder::AddRowSplits(const TensorView& splits,
                              " at sample ", sample);
     }
   }
-  rows_per_sample_ = std::max<int64_t>(1, sequence_length);
+  if (sequence_length == 0) {
+    lookups_.row_splits.assign(values, values + num_samples + 1);
+    return Status();
+  }
+  UseRows(sequence_length);
   for (int64_t sample = 0; sample < num_samples; ++sample) {
     const int64_t begin = values[sample];
     for (int64_t k = begin; k < values[sample + 1]; ++k) {
-      if (sequence_length == 0) {
-        SetRow(k, sample);
-      } else if (k - begin < sequence_length) {
+      if (k - begin < sequence_length) {
         SetRow(k, sample * sequence_length + (k - begin));
       } else {
         Drop(k, sample);
@@ -231,8 +270,17 @@ Status LookupBuilder::AddCoordinates(const TensorView& indices,
         "shape ", ShapeString(indices.shape));
   }
   TPULESS_RETURN_IF_ERROR(CheckLength("sparse indices", indices.shape[0]));
-  const Integers values(indices);
-  rows_per_sample_ = num_rows_ / shape[0];
+  UseRows(num_rows_ / shape[0]);
+  return WithIntegers(indices, [&](const auto* values) {
+    return rank == 1 ? AddSamples(values, 2, num_rows_, 0)
+                     : AddPlaces(values, shape);
+  });
+}
+
+template <class Integer>
+Status LookupBuilder::AddPlaces(const Integer* values,
+                                const std::vector<int64_t>& shape) {
+  const int64_t rank = static_cast<int64_t>(shape.size());
   for (int64_t k = 0; k < num_ids(); ++k) {
     const int64_t at = k * (rank + 1);
     if (values[at] >= shape[0]) {
@@ -260,11 +308,19 @@ Status LookupBuilder::AddCoordinates(const TensorView& indices,
 }
 
 Status LookupBuilder::CheckIds() {
+  const auto outside = [this](int64_t id) {
+    return static_cast<uint64_t>(id) >= static_cast<uint64_t>(vocabulary_size_);
+  };
+  bool any = false;
+  for (const int64_t id : lookups_.ids) any |= outside(id);
+  if (!any) return Status();
+  RowsOfSplits();
   for (int64_t k = 0; k < num_ids(); ++k) {
-    if (ids_[k] >= 0 && ids_[k] < vocabulary_size_) continue;
+    const int64_t id = lookups_.ids[k];
+    if (!outside(id)) continue;
     if (!skip_out_of_range_ids_) {
-      return InvalidArgument(name_, ": id ", ids_[k], " of sample ",
-                             SampleOf(k), " (embedding_indices[", k,
+      return InvalidArgument(name_, ": id ", id, " of sample ", SampleOf(k),
+                             " (embedding_indices[", k,
                              "]) must be >= 0 and < vocabulary_size (",
                              vocabulary_size_, ")");
     }
@@ -273,45 +329,50 @@ Status LookupBuilder::CheckIds() {
   return Status();
 }
 
-void LookupBuilder::SortByRow(InputLookups& lookups) {
-  lookups.row_splits.assign(num_rows_ + 1, 0);
+void LookupBuilder::SortByRow() {
+  if (!has_rows_) return;
+  std::vector<int64_t>& splits = lookups_.row_splits;
+  splits.assign(num_rows_ + 1, 0);
   bool sorted = true;
   int64_t last = 0;
   for (const int64_t row : rows_) {
     sorted = sorted && row >= last;  // Also false where one is dropped.
     last = row;
-    if (row >= 0) ++lookups.row_splits[row + 1];
+    if (row >= 0) ++splits[row + 1];
   }
-  for (int64_t row = 0; row < num_rows_; ++row) {
-    lookups.row_splits[row + 1] += lookups.row_splits[row];
-  }
-  if (sorted) {
-    lookups.ids = std::move(ids_);
-    lookups.gains = std::move(weights_);
-    return;
-  }
-  const bool weighted = !weights_.empty();
-  lookups.ids.resize(lookups.row_splits.back());
-  lookups.gains.resize(weighted ? lookups.ids.size() : 0);
-  std::vector<int64_t> next(lookups.row_splits.begin(),
-                            lookups.row_splits.end() - 1);
-  for (int64_t k = 0; k < static_cast<int64_t>(rows_.size()); ++k) {
+  for (int64_t row = 0; row < num_rows_; ++row) splits[row + 1] += splits[row];
+  if (sorted) return;
+  const bool weighted = !lookups_.gains.empty();
+  std::vector<int64_t>& next = workspace_.next;
+  next.assign(splits.begin(), splits.end() - 1);
+  workspace_.ids.resize(splits.back());
+  workspace_.gains.resize(weighted ? splits.back() : 0);
+  for (int64_t k = 0; k < num_ids(); ++k) {
     if (rows_[k] < 0) continue;
     const int64_t to = next[rows_[k]]++;
-    lookups.ids[to] = ids_[k];
-    if (weighted) lookups.gains[to] = weights_[k];
+    workspace_.ids[to] = lookups_.ids[k];
+    if (weighted) workspace_.gains[to] = lookups_.gains[k];
   }
+  lookups_.ids.swap(workspace_.ids);
+  lookups_.gains.swap(workspace_.gains);
 }
 
-Status LookupBuilder::Build(Combiner combiner, InputLookups& lookups) {
+Status LookupBuilder::Build(Combiner combiner) {
   TPULESS_RETURN_IF_ERROR(CheckIds());
-  SortByRow(lookups);
+  SortByRow();
   if (combiner == Combiner::kSum) return Status();
   const FlushDenormals flush;
-  if (lookups.gains.empty()) lookups.gains.assign(lookups.ids.size(), 1.0f);
+  std::vector<float>& gains = lookups_.gains;
+  const bool weighted = !gains.empty();
+  gains.resize(num_ids());
   for (int64_t row = 0; row < num_rows_; ++row) {
-    CombineRow(combiner, lookups.gains.data() + lookups.row_splits[row],
-               lookups.gains.data() + lookups.row_splits[row + 1]);
+    float* begin = gains.data() + lookups_.row_splits[row];
+    float* end = gains.data() + lookups_.row_splits[row + 1];
+    if (weighted) {
+      CombineRow(combiner, begin, end);
+    } else if (begin != end) {
+      std::fill(begin, end, CombineOnes(combiner, end - begin));
+    }
   }
   return Status();
 }

@@ -16,17 +16,19 @@ namespace tpuless {
 
 enum class Combiner { kSum, kMean, kSqrtn };
 
-// Builds one input's lookups: SetIds(), then one of the Add...(), then
-// Build(). With no Add...() no id may be given. Messages begin with `name`.
+// Builds the ids, gains and row splits of an input's `lookups`: SetIds(), then
+// one of the Add...(), then Build(). With no Add...() no id may be given.
+// Messages begin with `name`.
 class LookupBuilder {
  public:
   LookupBuilder(std::string name, int64_t num_rows, int64_t vocabulary_size,
-                bool skip_out_of_range_ids);
+                bool skip_out_of_range_ids, Workspace& workspace,
+                InputLookups& lookups);
 
   // Reads ids [num_ids] and weights, [num_ids] or [0] for weights of 1.
   Status SetIds(const TensorView& embedding_indices,
                 const TensorView& aggregation_weights);
-  int64_t num_ids() const { return static_cast<int64_t>(ids_.size()); }
+  int64_t num_ids() const { return static_cast<int64_t>(lookups_.ids.size()); }
 
   // The k-th of exactly `num_samples` ids belongs to row k * width.
   Status AddDense(int64_t num_samples, int64_t width);
@@ -47,11 +49,19 @@ class LookupBuilder {
                       const std::vector<int64_t>& shape);
 
   // Sorts by row, keeping the order within one, and turns weights into gains.
-  Status Build(Combiner combiner, InputLookups& lookups);
+  Status Build(Combiner combiner);
 
  private:
   Status AddCoordinates(const TensorView& indices,
                         const std::vector<int64_t>& shape);
+  template <class Integer>
+  Status AddSamples(const Integer* values, int64_t columns, int64_t num_samples,
+                    int64_t sequence_length);
+  template <class Integer>
+  Status AddSplits(const Integer* values, int64_t num_samples,
+                   int64_t sequence_length);
+  template <class Integer>
+  Status AddPlaces(const Integer* values, const std::vector<int64_t>& shape);
   Status CheckLength(const char* tensor, int64_t length) const;
 
   // Says that lookup k goes to row `row`, or that it is dropped.
@@ -60,18 +70,23 @@ class LookupBuilder {
   int64_t SampleOf(int64_t k) const {
     return rows_[k] < 0 ? -1 - rows_[k] : rows_[k] / rows_per_sample_;
   }
+  // Makes room for SetRow() and Drop() of all ids.
+  void UseRows(int64_t rows_per_sample);
+  // Finds the rows of all ids where only the row splits are known.
+  void RowsOfSplits();
 
   // Drops or refuses ids outside of the table.
   Status CheckIds();
-  void SortByRow(InputLookups& lookups);
+  void SortByRow();
 
   const std::string name_;
   const int64_t num_rows_;
   const int64_t vocabulary_size_;
   const bool skip_out_of_range_ids_;
-  std::vector<int64_t> ids_;
-  std::vector<float> weights_;  // Empty where all are 1.
-  std::vector<int64_t> rows_;   // One an id; see Drop().
+  Workspace& workspace_;
+  InputLookups& lookups_;
+  std::vector<int64_t>& rows_;  // One an id; see Drop().
+  bool has_rows_ = false;       // Else the row splits are those of lookups_.
   int64_t rows_per_sample_ = 1;
 };
 

@@ -7,51 +7,52 @@
 #include <array>
 #include <limits>
 #include <queue>
+#include <tuple>
 #include <utility>
 
 namespace tpuless {
 namespace {
 
-constexpr int kDigitBits = 11;
-constexpr int kDigits = 1 << kDigitBits;
+// Digits of a radix sort: counters of more would not stay in the first cache.
+constexpr int kMostDigitBits = 12;
+// So few keys are sorted sooner than that many counters are cleared.
+constexpr size_t kFewKeys = 256;
 
-template <class Word>
-struct Key {
-  Word id;
-  Word index;
-};
-
-// Sorts by id and keeps the order of equal ids: least significant digit
-// first, one pass per 11 bits of the largest id.
-template <class Word>
-void StableSortById(std::vector<Key<Word>>& keys, Word largest_id) {
-  std::vector<Key<Word>> sorted(keys.size());
-  for (int shift = 0;
-       shift < std::numeric_limits<Word>::digits && (largest_id >> shift) > 0;
-       shift += kDigitBits) {
-    std::array<size_t, kDigits> starts{};
-    for (const Key<Word>& key : keys) {
-      ++starts[(key.id >> shift) & (kDigits - 1)];
-    }
-    size_t start = 0;
-    for (size_t& count : starts) {
-      start += std::exchange(count, start);
-    }
-    for (const Key<Word>& key : keys) {
-      sorted[starts[(key.id >> shift) & (kDigits - 1)]++] = key;
-    }
-    keys.swap(sorted);
-  }
+SortRoom<uint32_t>& RoomOf(Workspace& workspace, uint32_t) {
+  return workspace.narrow;
+}
+SortRoom<uint64_t>& RoomOf(Workspace& workspace, uint64_t) {
+  return workspace.wide;
 }
 
-// Returns the inputs of a table; those that share an output are together.
-std::vector<const InputLookups*> InputsOf(
-    const std::vector<InputLookups>& inputs, int64_t table) {
-  std::vector<const InputLookups*> of_table;
-  for (const InputLookups& input : inputs) {
-    if (input.table == table) of_table.push_back(&input);
+// Sorts by id, which has `num_bits`, and among equal ids by payload. Their
+// payloads must rise, as a radix sort keeps the order of equal keys.
+template <class Word>
+void Sort(int num_bits, SortRoom<Word>& room) {
+  std::vector<SortKey<Word>>& keys = room.keys;
+  if (keys.size() <= kFewKeys) {
+    std::sort(keys.begin(), keys.end(),
+              [](const SortKey<Word>& a, const SortKey<Word>& b) {
+                return std::tie(a.id, a.payload) < std::tie(b.id, b.payload);
+              });
+    return;
   }
-  return of_table;
+  room.sorted.resize(keys.size());
+  const int num_passes = (num_bits + kMostDigitBits - 1) / kMostDigitBits;
+  const int digit_bits =
+      num_passes == 0 ? 0 : (num_bits + num_passes - 1) / num_passes;
+  const Word mask = (Word{1} << digit_bits) - 1;
+  for (int pass = 0; pass < num_passes; ++pass) {
+    const int shift = pass * digit_bits;
+    std::array<Word, 1 << kMostDigitBits> starts{};
+    for (const SortKey<Word>& key : keys) ++starts[(key.id >> shift) & mask];
+    Word start = 0;
+    for (Word& count : starts) start += std::exchange(count, start);
+    for (const SortKey<Word>& key : keys) {
+      room.sorted[starts[(key.id >> shift) & mask]++] = key;
+    }
+    keys.swap(room.sorted);
+  }
 }
 
 // Calls visit(input, row) for all rows, by output and then by output row.
@@ -77,53 +78,103 @@ void ForEachOutputRow(const std::vector<const InputLookups*>& inputs,
   }
 }
 
+// Writes the groups of sorted keys, whose payloads contribution() knows.
+template <class Word, class ContributionOf>
+void CutIntoGroups(const std::vector<SortKey<Word>>& keys,
+                   const ContributionOf& contribution, RowGroups& groups) {
+  const size_t num_ids = keys.size();
+  groups.contributions.resize(num_ids);
+  groups.row_ids.resize(num_ids);
+  groups.row_starts.resize(num_ids + 1);
+  size_t num_rows = 0;
+  for (size_t i = 0; i < num_ids; ++i) {
+    groups.contributions[i] = contribution(keys[i].payload);
+    // Written for every id, and kept where the next one is another.
+    groups.row_ids[num_rows] = static_cast<int64_t>(keys[i].id);
+    groups.row_starts[num_rows + 1] = static_cast<int64_t>(i + 1);
+    num_rows += i + 1 == num_ids || keys[i + 1].id != keys[i].id;
+  }
+  groups.row_starts[0] = 0;
+  groups.row_ids.resize(num_rows);
+  groups.row_starts.resize(num_rows + 1);
+}
+
+// Of a single input with gains of 1, a key carries all that there is to know.
 template <class Word>
-RowGroups Group(const std::vector<const InputLookups*>& inputs,
-                size_t num_ids) {
-  std::vector<Key<Word>> keys;
-  std::vector<Contribution> contributions;
-  keys.reserve(num_ids);
+void GroupUnweighted(const InputLookups& input, int num_bits,
+                     SortRoom<Word>& room, RowGroups& groups) {
+  room.keys.resize(input.ids.size());
+  for (int64_t row = 0; row < input.num_rows(); ++row) {
+    const Word output_row = static_cast<Word>(input.output_row(row));
+    for (int64_t k = input.row_splits[row]; k < input.row_splits[row + 1];
+         ++k) {
+      room.keys[k] = {static_cast<Word>(input.ids[k]), output_row};
+    }
+  }
+  Sort(num_bits, room);
+  const int32_t tensor = static_cast<int32_t>(input.output);
+  CutIntoGroups(
+      room.keys,
+      [tensor](Word output_row) {
+        return Contribution{static_cast<int64_t>(output_row), tensor, 1.0f};
+      },
+      groups);
+}
+
+template <class Word>
+void GroupAny(const std::vector<const InputLookups*>& inputs, size_t num_ids,
+              int num_bits, SortRoom<Word>& room,
+              std::vector<Contribution>& contributions, RowGroups& groups) {
+  room.keys.clear();
+  room.keys.reserve(num_ids);
+  contributions.clear();
   contributions.reserve(num_ids);
-  Word largest_id = 0;
   ForEachOutputRow(inputs, [&](const InputLookups& input, int64_t row) {
     const int64_t output_row = input.output_row(row);
     for (int64_t k = input.row_splits[row]; k < input.row_splits[row + 1];
          ++k) {
-      const Word id = static_cast<Word>(input.ids[k]);
-      largest_id = std::max(largest_id, id);
-      keys.push_back({id, static_cast<Word>(contributions.size())});
+      room.keys.push_back({static_cast<Word>(input.ids[k]),
+                           static_cast<Word>(contributions.size())});
       contributions.push_back({output_row, static_cast<int32_t>(input.output),
                                input.gains.empty() ? 1.0f : input.gains[k]});
     }
   });
-  StableSortById(keys, largest_id);
+  Sort(num_bits, room);
+  CutIntoGroups(room.keys, [&](Word i) { return contributions[i]; }, groups);
+}
 
-  RowGroups groups;
-  groups.contributions.reserve(num_ids);
-  groups.row_ids.reserve(num_ids);
-  groups.row_starts.reserve(num_ids + 1);
-  for (size_t i = 0; i < num_ids; ++i) {
-    if (i == 0 || keys[i].id != keys[i - 1].id) {
-      groups.row_ids.push_back(static_cast<int64_t>(keys[i].id));
-      groups.row_starts.push_back(static_cast<int64_t>(i));
-    }
-    groups.contributions.push_back(contributions[keys[i].index]);
+template <class Word>
+void Group(const std::vector<const InputLookups*>& inputs, size_t num_ids,
+           int64_t vocabulary_size, Workspace& workspace, RowGroups& groups) {
+  int num_bits = 0;
+  while ((vocabulary_size - 1) >> num_bits > 0) ++num_bits;
+  SortRoom<Word>& room = RoomOf(workspace, Word());
+  if (inputs.size() == 1 && inputs[0]->gains.empty()) {
+    GroupUnweighted(*inputs[0], num_bits, room, groups);
+  } else {
+    GroupAny(inputs, num_ids, num_bits, room, workspace.contributions, groups);
   }
-  groups.row_starts.push_back(static_cast<int64_t>(num_ids));
-  return groups;
 }
 
 }  // namespace
 
-RowGroups GroupByRow(const std::vector<InputLookups>& inputs, int64_t table,
-                     int64_t vocabulary_size) {
-  const std::vector<const InputLookups*> of_table = InputsOf(inputs, table);
+void GroupByRow(const std::vector<const InputLookups*>& inputs,
+                int64_t vocabulary_size, Workspace& workspace,
+                RowGroups& groups) {
+  constexpr int64_t kSmall = std::numeric_limits<uint32_t>::max();
   size_t num_ids = 0;
-  for (const InputLookups* input : of_table) num_ids += input->ids.size();
-  constexpr size_t kSmall = std::numeric_limits<uint32_t>::max();
-  return static_cast<size_t>(vocabulary_size) <= kSmall && num_ids <= kSmall
-             ? Group<uint32_t>(of_table, num_ids)
-             : Group<uint64_t>(of_table, num_ids);
+  bool small = vocabulary_size <= kSmall;
+  for (const InputLookups* input : inputs) {
+    num_ids += input->ids.size();
+    // Payloads are numbers of ids or rows of outputs.
+    small = small && static_cast<int64_t>(num_ids) <= kSmall &&
+            input->num_rows() / input->width * input->stride <= kSmall;
+  }
+  if (small) {
+    Group<uint32_t>(inputs, num_ids, vocabulary_size, workspace, groups);
+  } else {
+    Group<uint64_t>(inputs, num_ids, vocabulary_size, workspace, groups);
+  }
 }
 
 RowGroups MergeGroups(const std::vector<const RowGroups*>& cores,

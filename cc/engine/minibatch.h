@@ -56,10 +56,38 @@ struct Minibatch {
   bool needs_gradient() const { return mode != Mode::kInference; }
 };
 
-// Groups the lookups of `table`, whose gradient tensors have the numbers of
-// the outputs.
-RowGroups GroupByRow(const std::vector<InputLookups>& inputs, int64_t table,
-                     int64_t vocabulary_size);
+// An id and what it brings along through a sort.
+template <class Word>
+struct SortKey {
+  Word id;
+  Word payload;
+};
+
+template <class Word>
+struct SortRoom {
+  std::vector<SortKey<Word>> keys;
+  std::vector<SortKey<Word>> sorted;
+};
+
+// Room for what a minibatch does not keep; what it holds before and after says
+// nothing.
+struct Workspace {
+  // Of an input whose ids do not come by row.
+  std::vector<int64_t> rows;
+  std::vector<int64_t> next;
+  std::vector<int64_t> ids;
+  std::vector<float> gains;
+  // Of a table.
+  SortRoom<uint32_t> narrow;
+  SortRoom<uint64_t> wide;
+  std::vector<Contribution> contributions;
+};
+
+// Groups the lookups of one table, given all of its inputs, those that share
+// an output together. Its gradient tensors have the numbers of the outputs.
+void GroupByRow(const std::vector<const InputLookups*>& inputs,
+                int64_t vocabulary_size, Workspace& workspace,
+                RowGroups& groups);
 
 // Joins the groups of one table over all cores, in the order of the cores.
 // Core c's gradient tensor t becomes number c * num_outputs + t.

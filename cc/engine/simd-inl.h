@@ -130,7 +130,7 @@ struct Floats {
 };
 
 // Covers the columns [0, dimension) with vectors as long as they fit:
-// calls body(tag, number of vectors, column) with 4 vectors, 1, then shorter
+// calls body(tag, number of vectors, column) with 4 vectors, 2, 1, then shorter
 // ones.
 template <size_t kLanes, class Body>
 HWY_INLINE void ForEachTailColumns(int64_t dimension, int64_t column,
@@ -153,8 +153,13 @@ HWY_INLINE void ForEachColumns(int64_t dimension, const Body& body) {
   for (; column + 4 * kLanes <= dimension; column += 4 * kLanes) {
     body(D(), std::integral_constant<int, 4>(), column);
   }
-  for (; column + kLanes <= dimension; column += kLanes) {
+  if (column + 2 * kLanes <= dimension) {
+    body(D(), std::integral_constant<int, 2>(), column);
+    column += 2 * kLanes;
+  }
+  if (column + kLanes <= dimension) {
     body(D(), std::integral_constant<int, 1>(), column);
+    column += kLanes;
   }
   ForEachTailColumns<kLanes / 2>(dimension, column, body);
 }

@@ -21,7 +21,9 @@ class EnqueueRefusalsTest : public ::testing::Test {
  protected:
   static Status Refusal(const EngineConfig& config,
                         const EnqueueRequest& request) {
-    return PrepareMinibatch(config, request, false, ParallelFor()).status();
+    EnqueueMemory memory(1);
+    return PrepareMinibatch(config, request, false, memory, ParallelFor())
+        .status();
   }
 
   // Returns a sound request of `num_inputs` empty inputs.

@@ -30,7 +30,7 @@ class EnqueueTest : public ::testing::Test {
                                      bool skip = false) {
     if (request.mode_override.empty()) request.mode_override = "unspecified";
     Result<std::shared_ptr<Minibatch>> minibatch =
-        PrepareMinibatch(config, request, skip, ParallelFor());
+        PrepareMinibatch(config, request, skip, memory_, ParallelFor());
     EXPECT_THAT(minibatch, IsOk());
     return minibatch.ok() ? *minibatch : std::make_shared<Minibatch>();
   }
@@ -51,6 +51,7 @@ class EnqueueTest : public ::testing::Test {
       FeatureLayout({Table("user", 10, 1), Table("item", 20, 1)},
                     {Feature("seen", 1, {2, 3}), Feature("id", 0, {2})}));
   TensorArena a_;
+  EnqueueMemory memory_{1};
 };
 
 TEST_F(EnqueueTest, IntegerBatchGivesEachRowItsId) {

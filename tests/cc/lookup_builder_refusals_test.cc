@@ -20,11 +20,10 @@ class LookupBuilderRefusalsTest : public ::testing::Test {
 
   // Builds lookups in 4 rows of a table of 10, up to the first refusal.
   Status Build(const TensorView& ids, const Add& add, bool skip = false) {
-    LookupBuilder builder("feature 'f'", 4, 10, skip);
+    LookupBuilder builder("feature 'f'", 4, 10, skip, workspace_, lookups_);
     TPULESS_RETURN_IF_ERROR(builder.SetIds(ids, a_.Floats({})));
     TPULESS_RETURN_IF_ERROR(add(builder));
-    InputLookups lookups;
-    return builder.Build(Combiner::kSum, lookups);
+    return builder.Build(Combiner::kSum);
   }
 
   Status SampleIndices(const TensorView& indices, int64_t sequence_length) {
@@ -45,11 +44,13 @@ class LookupBuilderRefusalsTest : public ::testing::Test {
   }
 
   Status Weights(const TensorView& weights) {
-    LookupBuilder builder("feature 'f'", 4, 10, false);
+    LookupBuilder builder("feature 'f'", 4, 10, false, workspace_, lookups_);
     return builder.SetIds(a_.Ints({1, 2}), weights);
   }
 
   TensorArena a_;
+  Workspace workspace_;
+  InputLookups lookups_;
 };
 
 TEST_F(LookupBuilderRefusalsTest, IdsOfTheWrongTypeOrRank) {

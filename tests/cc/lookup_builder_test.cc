@@ -27,13 +27,13 @@ class LookupBuilderTest : public ::testing::Test {
   LookupRows Build(int64_t num_rows, const TensorView& ids,
                    const TensorView& weights, const Add& add,
                    Combiner combiner = Combiner::kSum, bool skip = false) {
-    LookupBuilder builder("input 0", num_rows, kVocabularySize, skip);
-    InputLookups lookups;
+    LookupBuilder builder("input 0", num_rows, kVocabularySize, skip,
+                          workspace_, lookups_);
     EXPECT_THAT(builder.SetIds(ids, weights), IsOk());
     EXPECT_THAT(add(builder), IsOk());
-    EXPECT_THAT(builder.Build(combiner, lookups), IsOk());
-    EXPECT_EQ(lookups.num_rows(), num_rows);
-    return OwnRows(lookups);
+    EXPECT_THAT(builder.Build(combiner), IsOk());
+    EXPECT_EQ(lookups_.num_rows(), num_rows);
+    return OwnRows(lookups_);
   }
 
   LookupRows Combined(Combiner combiner, std::vector<float> weights) {
@@ -47,6 +47,9 @@ class LookupBuilderTest : public ::testing::Test {
   }
 
   TensorArena a_;
+  // Both are as the last build left them.
+  Workspace workspace_;
+  InputLookups lookups_;
 };
 
 TEST_F(LookupBuilderTest, DenseGivesEachSampleItsId) {

@@ -12,6 +12,8 @@
 #include <tuple>
 #include <vector>
 
+#include "tests/cc/row_groups.h"
+
 namespace tpuless {
 namespace {
 
@@ -93,7 +95,7 @@ TEST_P(GroupByRowTest, EqualsAStableSort) {
       RandomInput(0, 0, 700, vocabulary_size, random, /*offset=*/3),
       RandomInput(2, 0, 500, vocabulary_size, random)};
 
-  const RowGroups groups = GroupByRow(inputs, 0, vocabulary_size);
+  const RowGroups groups = GroupsOf(inputs, 0, vocabulary_size);
 
   EXPECT_EQ(Entries(groups), Sorted(inputs, 0));
   EXPECT_EQ(groups.contributions.size(), 2200u);
@@ -102,10 +104,21 @@ TEST_P(GroupByRowTest, EqualsAStableSort) {
             groups.row_ids.end());
 }
 
+TEST_P(GroupByRowTest, OneInputWithoutGainsEqualsAStableSort) {
+  std::mt19937_64 random(11);
+  // Few are sorted in another way than many.
+  for (const int64_t num_ids : {0, 1, 2, 255, 256, 257, 3000}) {
+    InputLookups input = RandomInput(3, 0, num_ids, GetParam(), random);
+    input.gains.clear();
+
+    EXPECT_EQ(Entries(GroupsOf({input}, 0, GetParam())), Sorted({input}, 0));
+  }
+}
+
 constexpr int64_t kOne = 1;
 INSTANTIATE_TEST_SUITE_P(VocabularySizes, GroupByRowTest,
-                         ::testing::Values(1, 2, 3, 100, 2047, 2048, 2049,
-                                           kOne << 22, (kOne << 22) + 1,
+                         ::testing::Values(1, 2, 3, 100, 4095, 4096, 4097,
+                                           kOne << 24, (kOne << 24) + 1,
                                            (kOne << 32) - 1, kOne << 32,
                                            (kOne << 32) + 1, kOne << 33,
                                            kOne << 44, kOne << 62));
@@ -116,7 +129,7 @@ TEST(GroupByRowEdgesTest, TheLargestIdsOfEitherRangeAreSorted) {
     input.row_splits = {0, 4};
     input.ids = {size - 1, 0, size - 1, size / 2};
 
-    const RowGroups groups = GroupByRow({input}, 0, size);
+    const RowGroups groups = GroupsOf({input}, 0, size);
 
     EXPECT_THAT(groups.row_ids, ElementsAre(0, size / 2, size - 1));
     EXPECT_THAT(groups.row_starts, ElementsAre(0, 1, 2, 4));
@@ -130,7 +143,7 @@ TEST(GroupByRowEdgesTest, InputsOfOneOutputComeByTheirOutputRows) {
   first.row_splits = second.row_splits = {0, 1, 2};
   first.ids = second.ids = {5, 5};
 
-  const RowGroups groups = GroupByRow({first, second}, 0, 8);
+  const RowGroups groups = GroupsOf({first, second}, 0, 8);
 
   EXPECT_THAT(Entries(groups),
               ElementsAre(Entry(5, 0, 0, 1), Entry(5, 0, 1, 1),
@@ -141,21 +154,34 @@ TEST(GroupByRowEdgesTest, NoIdsGiveNoGroups) {
   InputLookups input;
   input.row_splits = {0, 0, 0};
 
-  const RowGroups groups = GroupByRow({input}, 0, 8);
+  const RowGroups groups = GroupsOf({input}, 0, 8);
 
   EXPECT_EQ(groups.num_rows(), 0);
   EXPECT_THAT(groups.row_starts, ElementsAre(0));
   EXPECT_THAT(groups.contributions, IsEmpty());
 }
 
-TEST(GroupByRowEdgesTest, OtherTablesAreLeftOut) {
-  InputLookups input;
-  input.table = 1;
-  input.row_splits = {0, 1};
-  input.ids = {3};
+TEST(GroupByRowEdgesTest, MemoryOfOtherGroupsLeavesNoTrace) {
+  std::mt19937_64 random(3);
+  Workspace workspace;
+  RowGroups groups;
+  // Larger and smaller, weighted or not, narrow or wide ids.
+  for (const int64_t num_ids : {900, 30, 0, 300, 2000, 1}) {
+    for (const int64_t vocabulary_size : {kOne << 34, 500 * kOne}) {
+      InputLookups input = RandomInput(0, 0, num_ids, vocabulary_size, random);
+      for (const bool weighted : {true, false}) {
+        if (!weighted) input.gains.clear();
 
-  EXPECT_EQ(GroupByRow({input}, 0, 8).num_rows(), 0);
-  EXPECT_EQ(GroupByRow({input}, 1, 8).num_rows(), 1);
+        GroupByRow({&input}, vocabulary_size, workspace, groups);
+
+        const RowGroups fresh = GroupsOf({input}, 0, vocabulary_size);
+        EXPECT_EQ(Entries(groups), Sorted({input}, 0));
+        EXPECT_EQ(groups.row_ids, fresh.row_ids);
+        EXPECT_EQ(groups.row_starts, fresh.row_starts);
+        EXPECT_EQ(groups.contributions.size(), static_cast<size_t>(num_ids));
+      }
+    }
+  }
 }
 
 TEST(MergeGroupsTest, JoinsRowsInTheOrderOfTheCores) {
@@ -184,7 +210,7 @@ TEST(MergeGroupsTest, EqualsTheGroupsOfAllCoresInputs) {
   for (int64_t core = 0; core < 4; ++core) {
     // Core 2 has no ids at all.
     inputs.push_back(RandomInput(0, 0, core == 2 ? 0 : 200, 60, random));
-    cores.push_back(GroupByRow({inputs.back()}, 0, 60));
+    cores.push_back(GroupsOf({inputs.back()}, 0, 60));
     inputs.back().output = core;
   }
 

@@ -12,6 +12,7 @@
 
 #include "cc/engine/minibatch.h"
 #include "cc/engine/update.h"
+#include "tests/cc/row_groups.h"
 #include "tests/cc/table_contents.h"
 
 namespace tpuless {
@@ -36,7 +37,7 @@ inline Variables AfterStep(const TableConfig& config, const Variables& before,
   for (int64_t i = 0; i <= num_ids; ++i) input.row_splits.push_back(i);
   input.ids = step.ids;
   input.gains = step.gains;
-  const RowGroups groups = GroupByRow({input}, 0, config.vocabulary_size);
+  const RowGroups groups = GroupsOf({input}, 0, config.vocabulary_size);
   UpdateTables(tables, {&groups}, {step.values.data()}, step.learning_rates,
                parallel_for);
   return Retrieved(*tables[0]);

@@ -39,56 +39,69 @@ HWY_INLINE const float* GradientRow(const TableUpdate& update,
          contribution.row * update.dimension;
 }
 
-// Runs the steps of a row update on kVectors vectors of its columns:
-// sum, clip the gradient, decay, optimize, clip the weights.
-template <int kVectors, class D, class Algorithm>
-HWY_INLINE void UpdateColumns(D, const Algorithm& algorithm,
+// Sums the contributions of a row in kVectors vectors of its columns.
+template <int kVectors, class D>
+HWY_INLINE void SumColumns(D, const TableUpdate& update, int64_t column,
+                           const Contribution* begin, const Contribution* end,
+                           Floats<D>* sum) {
+  using V = Floats<D>;
+  constexpr int64_t kLanes = hn::MaxLanes(D());
+  for (const Contribution* c = begin; c != end; ++c) {
+    const float* from = GradientRow(update, *c) + column;
+    const V gain = c->gain;
+    HWY_UNROLL(8)
+    for (int i = 0; i < kVectors; ++i) {
+      sum[i] += gain * V::Load(from + i * kLanes);
+    }
+  }
+}
+
+// Runs the steps of a row update on kVectors vectors of its columns: sum, clip
+// the gradient, decay, optimize, clip the weights. A plain update has one sum
+// and none of the steps around the optimizer's.
+template <bool kPlain, int kVectors, class D, class Algorithm>
+HWY_INLINE void UpdateColumns(D d, const Algorithm& algorithm,
                               const TableUpdate& update, float* row,
                               int64_t column, const Contribution* begin,
                               const Contribution* end) {
   using V = Floats<D>;
   constexpr int kNumSlots = Algorithm::kNumSlots;
   constexpr int64_t kLanes = hn::MaxLanes(D());
-  V w[kVectors];
-  V g[kVectors];
-  V slots[kVectors][kNumSlots + 1];
+  const bool accumulate = kPlain || update.accumulate;
+  V sum[kVectors];
+  if (accumulate) SumColumns<kVectors>(d, update, column, begin, end, sum);
+  HWY_UNROLL(8)
   for (int i = 0; i < kVectors; ++i) {
     float* at = row + column + i * kLanes;
-    w[i] = V::Load(at);
+    V w = V::Load(at);
+    V slots[kNumSlots + 1];
+    HWY_UNROLL(8)
     for (int k = 0; k < kNumSlots; ++k) {
-      slots[i][k] = V::Load(at + (k + 1) * update.slot_stride);
+      slots[k] = V::Load(at + (k + 1) * update.slot_stride);
     }
-  }
-
-  const auto step = [&]() HWY_ATTR {
-    for (int i = 0; i < kVectors; ++i) {
-      if (update.clip_gradients != nullptr) {
-        g[i] = Clamp(g[i], update.clip_gradients->lower,
-                     update.clip_gradients->upper);
+    const auto step = [&](V g) HWY_ATTR {
+      if (!kPlain && update.clip_gradients != nullptr) {
+        g = Clamp(g, update.clip_gradients->lower,
+                  update.clip_gradients->upper);
       }
-      if (update.weight_decay != 0) w[i] -= V(update.weight_decay) * w[i];
-      algorithm.Update(update.inputs, g[i], w[i], slots[i]);
-      if (update.clip_weights != nullptr) {
-        w[i] =
-            Clamp(w[i], update.clip_weights->lower, update.clip_weights->upper);
+      if (!kPlain && update.weight_decay != 0) w -= V(update.weight_decay) * w;
+      algorithm.Update(update.inputs, g, w, slots);
+      if (!kPlain && update.clip_weights != nullptr) {
+        w = Clamp(w, update.clip_weights->lower, update.clip_weights->upper);
+      }
+    };
+    if (accumulate) {
+      step(sum[i]);
+    } else {
+      for (const Contribution* c = begin; c != end; ++c) {
+        step(V(c->gain) *
+             V::Load(GradientRow(update, *c) + column + i * kLanes));
       }
     }
-  };
-  for (const Contribution* c = begin; c != end; ++c) {
-    const float* from = GradientRow(update, *c) + column;
-    for (int i = 0; i < kVectors; ++i) {
-      const V part = V(c->gain) * V::Load(from + i * kLanes);
-      g[i] = update.accumulate ? g[i] + part : part;
-    }
-    if (!update.accumulate) step();
-  }
-  if (update.accumulate) step();
-
-  for (int i = 0; i < kVectors; ++i) {
-    float* at = row + column + i * kLanes;
-    w[i].Store(at);
+    w.Store(at);
+    HWY_UNROLL(8)
     for (int k = 0; k < kNumSlots; ++k) {
-      slots[i][k].Store(at + (k + 1) * update.slot_stride);
+      slots[k].Store(at + (k + 1) * update.slot_stride);
     }
   }
 }
@@ -101,6 +114,39 @@ class RowOptimizer final : public Optimizer {
 
   void UpdateRows(const TableUpdate& update, int64_t begin,
                   int64_t end) const override {
+    if (IsPlain(update)) {
+      UpdateRows<true>(update, begin, end);
+    } else {
+      UpdateRows<false>(update, begin, end);
+    }
+  }
+
+  void UpdateAllRows(const TableUpdate& update, int64_t begin, int64_t end,
+                     int64_t first, int64_t last) const override {
+    for (int64_t row = begin; row < end; ++row) {
+      const bool touched = first < last && update.row_ids[first] == row;
+      UpdateRow<false>(update, row, touched ? update.row_starts[first] : 0,
+                       touched ? update.row_starts[first + 1] : 0);
+      first += touched;
+    }
+  }
+
+ private:
+  static bool IsPlain(const TableUpdate& update) {
+    return update.accumulate && update.weight_decay == 0 &&
+           update.clip_gradients == nullptr && update.clip_weights == nullptr;
+  }
+
+  // Inlined, or GCC takes it for a function without effects and drops it.
+  HWY_INLINE void PrefetchRow(const TableUpdate& update, int64_t i) const {
+    const float* row = update.table + update.row_ids[i] * update.row_stride;
+    for (int k = 0; k <= Algorithm::kNumSlots; ++k) {
+      PrefetchFloats(row + k * update.slot_stride, update.dimension);
+    }
+  }
+
+  template <bool kPlain>
+  void UpdateRows(const TableUpdate& update, int64_t begin, int64_t end) const {
     const int64_t last = update.row_starts[end];
     for (int64_t i = begin; i < end; ++i) {
       if (i + kPrefetchRows < end) PrefetchRow(update, i + kPrefetchRows);
@@ -112,38 +158,20 @@ class RowOptimizer final : public Optimizer {
               update.dimension);
         }
       }
-      UpdateRow(update, update.row_ids[i], update.row_starts[i],
-                update.row_starts[i + 1]);
+      UpdateRow<kPlain>(update, update.row_ids[i], update.row_starts[i],
+                        update.row_starts[i + 1]);
     }
   }
 
-  void UpdateAllRows(const TableUpdate& update, int64_t begin, int64_t end,
-                     int64_t first, int64_t last) const override {
-    for (int64_t row = begin; row < end; ++row) {
-      const bool touched = first < last && update.row_ids[first] == row;
-      UpdateRow(update, row, touched ? update.row_starts[first] : 0,
-                touched ? update.row_starts[first + 1] : 0);
-      first += touched;
-    }
-  }
-
- private:
-  // Inlined, or GCC takes it for a function without effects and drops it.
-  HWY_INLINE void PrefetchRow(const TableUpdate& update, int64_t i) const {
-    const float* row = update.table + update.row_ids[i] * update.row_stride;
-    for (int k = 0; k <= Algorithm::kNumSlots; ++k) {
-      PrefetchFloats(row + k * update.slot_stride, update.dimension);
-    }
-  }
-
-  void UpdateRow(const TableUpdate& update, int64_t row, int64_t begin,
-                 int64_t end) const {
+  template <bool kPlain>
+  HWY_INLINE void UpdateRow(const TableUpdate& update, int64_t row,
+                            int64_t begin, int64_t end) const {
     float* at = update.table + row * update.row_stride;
     ForEachColumns(update.dimension, [&](auto d, auto num_vectors,
                                          int64_t column) HWY_ATTR {
-      UpdateColumns<num_vectors.value>(d, algorithm_, update, at, column,
-                                       update.contributions + begin,
-                                       update.contributions + end);
+      UpdateColumns<kPlain, num_vectors.value>(
+          d, algorithm_, update, at, column, update.contributions + begin,
+          update.contributions + end);
     });
   }
 
