@@ -24,10 +24,13 @@
 //
 // All cases with the same table shape and page size share their memory and are
 // run in turn, one repetition of each per round, so that load from other
-// programs falls on all of them alike.  Every repetition takes another batch of
-// indices: a row left in the cache by one repetition is found by the next one
-// only by the chance that a real training step would have as well.  `seconds`
-// is the median, `min_seconds` the best round (the nearest to an idle machine).
+// programs falls on all of them alike.  With --each-line a round waits for a
+// line of stdin, and ends with the seconds of each case, as a list of JSON on a
+// line: so another program can take its turns with this one.  Every repetition
+// takes another batch of indices: a row left in the cache by one repetition is
+// found by the next one only by the chance that a real training step would have
+// as well.  `seconds` is the median, `min_seconds` the best round (the nearest
+// to an idle machine).
 
 #include <immintrin.h>
 #include <sched.h>
@@ -177,6 +180,16 @@ struct Case {
 };
 
 int g_reps = 24;
+bool g_each_line = false;
+
+// Returns whether there is to be a round more.
+bool NextRound(int round) {
+  if (!g_each_line) return round < g_reps + 1;
+  int c;
+  while ((c = getchar()) != EOF && c != '\n') {
+  }
+  return c != EOF;
+}
 
 // ---------------------------------------------------------------- triad ---
 void RunTriad(const Case& c, bool nt) {
@@ -334,7 +347,11 @@ void RunGroup(const std::vector<Case>& cases) {
   for (auto& c : cases)
     if (!teams[c.threads]) teams[c.threads].reset(new Team(c.threads));
 
-  for (int r = 0; r < g_reps + 1; ++r) {
+  if (g_each_line) {
+    printf("[]\n");
+    fflush(stdout);
+  }
+  for (int r = 0; NextRound(r); ++r) {
     for (size_t k = 0; k < cases.size(); ++k) {
       const Case& c = cases[k];
       const Batches& b = batches[which[k]];
@@ -365,9 +382,17 @@ void RunGroup(const std::vector<Case>& cases) {
       };
       double t0 = Now();
       teams[c.threads]->Run(&f);
-      if (r) ts[k].push_back(Now() - t0);
+      const double seconds = Now() - t0;
+      if (g_each_line) {
+        printf("%s%.7f%s", k ? ", " : "[", seconds,
+               k + 1 == cases.size() ? "]\n" : "");
+        fflush(stdout);
+      } else if (r) {
+        ts[k].push_back(seconds);
+      }
     }
   }
+  if (g_each_line) return;
   for (size_t k = 0; k < cases.size(); ++k) {
     const Case& c = cases[k];
     const bool gather = c.kernel == "gather";
@@ -475,13 +500,17 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     if (!strcmp(argv[i], "--quick"))
       quick = true;
+    else if (!strcmp(argv[i], "--each-line"))
+      g_each_line = true;
     else if (!strcmp(argv[i], "--reps") && i + 1 < argc)
       g_reps = atoi(argv[++i]);
     else if (!strcmp(argv[i], "--case") && i + 1 < argc)
       cases.push_back(Parse(argv[++i]));
     else {
-      fprintf(stderr, "usage: %s [--quick] [--reps N] [--case k=v,...]...\n",
-              argv[0]);
+      fprintf(
+          stderr,
+          "usage: %s [--quick] [--reps N] [--each-line] [--case k=v,...]...\n",
+          argv[0]);
       return 2;
     }
   }

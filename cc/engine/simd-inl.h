@@ -19,7 +19,6 @@
 #include <limits>
 #include <type_traits>
 
-#include "hwy/cache_control.h"
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
 
@@ -164,10 +163,13 @@ HWY_INLINE void ForEachColumns(int64_t dimension, const Body& body) {
   ForEachTailColumns<kLanes / 2>(dimension, column, body);
 }
 
-// Asks for the cache lines of `num_floats` from `from`.
+// Asks for the cache lines of `num_floats` from `from`, as far as the second
+// cache: the first one has too few misses in flight for whole rows.
 HWY_INLINE void PrefetchFloats(const float* from, int64_t num_floats) {
   constexpr int64_t kLine = 64 / sizeof(float);
-  for (int64_t i = 0; i < num_floats; i += kLine) hwy::Prefetch(from + i);
+  for (int64_t i = 0; i < num_floats; i += kLine) {
+    __builtin_prefetch(from + i, /*rw=*/0, /*locality=*/2);
+  }
 }
 
 }  // namespace HWY_NAMESPACE

@@ -1,0 +1,209 @@
+# SPDX-FileCopyrightText: The tpuless authors
+# SPDX-License-Identifier: Apache-2.0
+"""A training step by the TPU-embedding ops, as the peers have it.
+
+The tables live in the engine. The step is one `tf.function` of the batch:
+Enqueue, where ids are grouped by row, Receive and Send.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import peers
+import workloads
+from workloads import ADAGRAD_INIT, ADAM_EPSILON, BETA1, BETA2, L1, L2, LR
+
+# What says which id belongs to which sample.
+FORMS = ("ragged", "sparse")
+
+
+def make_config(shape: workloads.Shape, optimizer: str) -> bytes:
+    """Returns the configuration of tables with one feature each."""
+    from tensorflow.core.protobuf.tpu import tpu_embedding_configuration_pb2
+
+    proto = tpu_embedding_configuration_pb2.TPUEmbeddingConfiguration
+    config = proto(mode=proto.TRAINING, num_hosts=1, num_tensor_cores=1)
+    for t in range(shape.num_tables):
+        table = config.table_descriptor.add(
+            name=f"table{t}",
+            vocabulary_size=shape.vocabulary_size,
+            dimension=shape.dimension,
+        )
+        parameters = table.optimization_parameters
+        if optimizer == "adam":
+            parameters.learning_rate.dynamic.tag = 0
+            parameters.adam.beta1 = BETA1
+            parameters.adam.beta2 = BETA2
+            parameters.adam.epsilon = ADAM_EPSILON
+        else:
+            parameters.learning_rate.constant = LR
+        if optimizer == "sgd":
+            parameters.stochastic_gradient_descent.SetInParent()
+        elif optimizer == "adagrad":
+            parameters.adagrad.SetInParent()
+        elif optimizer == "ftrl":
+            parameters.ftrl.l1 = L1
+            parameters.ftrl.l2 = L2
+            parameters.ftrl.lr_power = -0.5
+        config.feature_descriptor.add(
+            name=f"feature{t}", table_id=t, input_shape=[shape.num_samples]
+        )
+    return config.SerializeToString()
+
+
+class TpulessSide(peers.Side):
+    """Enqueue, receive and send."""
+
+    def __init__(
+        self,
+        shape: workloads.Shape,
+        optimizer: str,
+        threads: int,
+        form: str = "ragged",
+    ) -> None:
+        """Drops what is configured, then configures and loads."""
+        super().__init__(shape, optimizer, threads)
+        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
+        import tensorflow as tf
+        import tpuless
+
+        self.tf, self.form = tf, form
+        tf.config.threading.set_intra_op_parallelism_threads(threads)
+        tf.config.threading.set_inter_op_parallelism_threads(threads)
+        self.versions = {
+            "tpuless": tpuless.__version__,
+            "tensorflow": tf.__version__,
+        }
+        self.gradients = [tf.constant(g) for g in workloads.make_grads(shape)]
+        self.iteration = tf.Variable(0, dtype=tf.int64)
+        tpuless.reset()
+        self.config = make_config(shape, optimizer)
+        tf.raw_ops.ConfigureTPUEmbedding(config=self.config)
+        self._load()
+        self._make_functions()
+
+    def _load(self) -> None:
+        tf = self.tf
+        name, slots = {
+            "sgd": ("StochasticGradientDescent", {}),
+            "adagrad": ("Adagrad", {"accumulators": ADAGRAD_INIT}),
+            "adam": ("ADAM", {"momenta": 0.0, "velocities": 0.0}),
+            "ftrl": ("FTRL", {"accumulators": ADAGRAD_INIT, "linears": 0.0}),
+        }[self.optimizer]
+        load = getattr(tf.raw_ops, f"LoadTPUEmbedding{name}Parameters")
+        self.retrieve = getattr(
+            tf.raw_ops, f"RetrieveTPUEmbedding{name}Parameters"
+        )
+        for t, weights in enumerate(workloads.make_tables(self.shape)):
+            load(
+                parameters=weights,
+                num_shards=1,
+                shard_id=0,
+                table_id=t,
+                **{
+                    slot: tf.fill(weights.shape, value)
+                    for slot, value in slots.items()
+                },
+            )
+
+    def _make_functions(self) -> None:
+        tf, shape = self.tf, self.shape
+        rank = 1 if self.form == "ragged" else 2
+        positions = tf.TensorSpec([None] * rank, tf.int64)
+        ids = tf.TensorSpec([None], tf.int64)
+        batch = ([positions] * shape.num_tables, [ids] * shape.num_tables)
+        self._step = tf.function(self._train, input_signature=[batch])
+        enqueue, look = (
+            tf.function(
+                lambda batch, mode=mode: self._enqueue(batch, mode),
+                input_signature=[batch],
+            )
+            for mode in ("train", "inference")
+        )
+        receive = tf.function(self._receive, input_signature=[])
+        send = tf.function(self._send, input_signature=[])
+
+        def time_enqueue(batch: Any) -> Callable[[], Any]:
+            # Ends the batch of the last call first.
+            if self.waiting:
+                receive()
+                send()
+            self.waiting = True
+            return lambda: enqueue(batch)
+
+        def time_send(batch: Any) -> Callable[[], Any]:
+            enqueue(batch)
+            receive()
+            return send
+
+        def time_receive(batch: Any) -> Callable[[], Any]:
+            look(batch)
+            return receive
+
+        self.waiting = False
+        self.look, self.receive = look, receive
+        self.operations.update(
+            enqueue=time_enqueue, forward=time_receive, send=time_send
+        )
+
+    def _train(self, batch: Any) -> list[Any]:
+        self._enqueue(batch, "train")
+        activations = self._receive()
+        self._send()
+        return activations
+
+    def _enqueue(self, batch: Any, mode: str) -> None:
+        positions, ids = batch
+        self.tf.raw_ops.EnqueueTPUEmbeddingArbitraryTensorBatch(
+            sample_indices_or_row_splits=positions,
+            embedding_indices=ids,
+            aggregation_weights=[self.tf.zeros([0])] * len(ids),
+            mode_override=mode,
+        )
+
+    def _receive(self) -> Sequence[Any]:
+        return self.tf.raw_ops.RecvTPUEmbeddingActivations(
+            num_outputs=self.shape.num_tables, config=self.config
+        )
+
+    def _send(self) -> None:
+        tf = self.tf
+        rates = []
+        if self.optimizer == "adam":
+            t = tf.cast(self.iteration.assign_add(1), tf.float32)
+            rates = [
+                LR * tf.sqrt(1 - tf.pow(BETA2, t)) / (1 - tf.pow(BETA1, t))
+            ]
+        tf.raw_ops.SendTPUEmbeddingGradients(
+            inputs=self.gradients, learning_rates=rates, config=self.config
+        )
+
+    def prepare(self, batch: list[np.ndarray]) -> Any:
+        """Returns positions and ids, each one a table."""
+        tf, shape = self.tf, self.shape
+        if self.form == "sparse":
+            sparse = peers.sparse_tensors(tf, shape, batch)
+            return [s.indices for s in sparse], [s.values for s in sparse]
+        length = shape.ids_per_sample
+        splits = tf.range(0, shape.num_samples * length + 1, length, tf.int64)
+        return [splits] * len(batch), [tf.constant(ids) for ids in batch]
+
+    def forward(self, batch: Any) -> Any:
+        """Looks up, without a gradient."""
+        self.look(batch)
+        return self.receive()
+
+    def step(self, batch: Any) -> list[Any]:
+        """Trains one step and returns the activations, one a table."""
+        return self._step(batch)
+
+    def table(self, t: int) -> np.ndarray:
+        """Returns the weights of a table as they are."""
+        variables = self.retrieve(num_shards=1, shard_id=0, table_id=t)
+        weights = variables if self.optimizer == "sgd" else variables.parameters
+        return weights.numpy()
