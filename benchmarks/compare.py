@@ -115,9 +115,7 @@ def python_of(side: str) -> str:
     return str(python)
 
 
-def roofline_case(
-    kernel: str, comparison: Comparison, num_rows: float
-) -> str:
+def roofline_case(kernel: str, comparison: Comparison, num_rows: float) -> str:
     """Returns the least that the memory must do for a pass of a step.
 
     Args:
@@ -264,9 +262,7 @@ def main() -> None:
     parser.add_argument(
         "--sides", nargs="+", default=["tpuless", "fbgemm", "tf-raw"]
     )
-    parser.add_argument(
-        "--operations", nargs="+", default=["step", "forward"]
-    )
+    parser.add_argument("--operations", nargs="+", default=["step", "forward"])
     parser.add_argument("--rows", type=int, help="rows of a table")
     parser.add_argument("--samples", type=int, help="samples of a batch")
     arguments = parser.parse_args()

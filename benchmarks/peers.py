@@ -118,7 +118,9 @@ class TensorFlowSide(Side):
             import keras
 
             self.versions["keras"] = keras.__version__
-            self.variables = [keras.Variable(t, name=f"t{i}") for i, t in tables]
+            self.variables = [
+                keras.Variable(t, name=f"t{i}") for i, t in tables
+            ]
             self.tf_variables = [v.value for v in self.variables]
         else:
             self.variables = [

@@ -18,6 +18,7 @@
 
 #include "cc/engine/enqueue.h"
 #include "cc/engine/lookup.h"
+#include "cc/engine/memory.h"
 #include "cc/engine/thread_pool.h"
 #include "cc/engine/update.h"
 
@@ -94,7 +95,9 @@ class Job {
     std::uniform_real_distribution<float> uniform(-1, 1);
     for (float& each : floats_) each = uniform(random);
     gradients_.assign(workload.num_tables, floats_.data());
-    activations_.resize(workload.num_tables * floats_.size());
+    if (!activations_.Allocate(workload.num_tables * floats_.size())) {
+      std::abort();
+    }
   }
 
   static Job& Of(const Workload& workload) {
@@ -165,7 +168,7 @@ class Job {
   std::vector<std::vector<int64_t>> ids_;  // By batch, then table.
   std::vector<float> floats_;
   std::vector<const float*> gradients_;
-  std::vector<float> activations_;
+  Memory activations_;
 };
 
 // Calls body(job, number of the iteration, threads).

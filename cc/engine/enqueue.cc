@@ -11,6 +11,9 @@
 namespace tpuless {
 namespace {
 
+// Enough ids for a task to be worth handing to another thread.
+constexpr int64_t kIdsPerTask = 4096;
+
 // What a request says of one of its inputs, apart from the ids.
 struct InputPlan {
   std::string name;  // "feature 'watched'".
@@ -294,13 +297,19 @@ Result<std::shared_ptr<Minibatch>> PrepareMinibatch(
     minibatch->num_ids += static_cast<int64_t>(lookups.ids.size());
   }
   if (minibatch->needs_gradient()) {
-    std::vector<std::vector<const InputLookups*>> inputs(config.tables.size());
+    const size_t num_tables = config.tables.size();
+    std::vector<std::vector<const InputLookups*>> inputs(num_tables);
+    std::vector<int64_t> num_ids(num_tables);
     for (const InputLookups& input : minibatch->inputs) {
       inputs[input.table].push_back(&input);
+      num_ids[input.table] += static_cast<int64_t>(input.ids.size());
     }
-    minibatch->groups.resize(config.tables.size());
-    parallel_for(
-        static_cast<int64_t>(config.tables.size()), [&](int64_t table) {
+    minibatch->groups.resize(num_tables);
+    ForEachByCost(
+        static_cast<int64_t>(num_tables),
+        [&](int64_t table) { return num_ids[table]; }, kIdsPerTask,
+        parallel_for,
+        [&](int64_t table) {
           const auto workspace = memory.workspaces.Take();
           GroupByRow(inputs[table], config.tables[table].vocabulary_size,
                      *workspace, minibatch->groups[table]);

@@ -37,59 +37,64 @@ HWY_INLINE V Quantize(V x, const SimulatedQuantization& quantization) {
 
 // Combines ids [begin, end), and asks for the table rows of those that come
 // later, which are at most `last`.
-template <bool kGains, bool kQuantize>
+template <bool kGains, bool kQuantize, int kLocality>
 HWY_INLINE void LookupRow(const EmbeddingTable& table,
                           const InputLookups& input, int64_t begin, int64_t end,
                           int64_t last, float* activations) {
   const int64_t* ids = input.ids.data();
   const float* gains = input.gains.data();
-  ForEachColumns(table.config().dimension, [&](auto d, auto num_vectors,
-                                               int64_t column) HWY_ATTR {
-    using V = Floats<decltype(d)>;
-    constexpr int kVectors = num_vectors.value;
-    constexpr int64_t kLanes = hn::MaxLanes(decltype(d)());
-    V sum[kVectors];
-    for (int64_t k = begin; k < end; ++k) {
-      const int64_t later = std::min(k + kPrefetchLookups, last);
-      PrefetchFloats(table.weights(ids[later]) + column, kVectors * kLanes);
-      const float* weights = table.weights(ids[k]) + column;
-      HWY_UNROLL(4)
-      for (int i = 0; i < kVectors; ++i) {
-        V x = V::Load(weights + i * kLanes);
-        if (kQuantize) x = Quantize(x, *table.config().quantization);
-        if (kGains) x = V(gains[k]) * x;
-        sum[i] += x;
-      }
-    }
-    HWY_UNROLL(4)
-    for (int i = 0; i < kVectors; ++i) {
-      sum[i].Store(activations + column + i * kLanes);
-    }
-  });
+  ForEachColumns(table.config().dimension,
+                 [&](auto d, auto num_vectors, int64_t column) HWY_ATTR {
+                   using V = Floats<decltype(d)>;
+                   constexpr int kVectors = num_vectors.value;
+                   constexpr int64_t kLanes = hn::MaxLanes(decltype(d)());
+                   V sum[kVectors];
+                   for (int64_t k = begin; k < end; ++k) {
+                     const int64_t later = std::min(k + kPrefetchLookups, last);
+                     PrefetchFloats<kLocality>(
+                         table.weights(ids[later]) + column, kVectors * kLanes);
+                     const float* weights = table.weights(ids[k]) + column;
+                     HWY_UNROLL(4)
+                     for (int i = 0; i < kVectors; ++i) {
+                       V x = V::Load(weights + i * kLanes);
+                       if (kQuantize)
+                         x = Quantize(x, *table.config().quantization);
+                       if (kGains) x = V(gains[k]) * x;
+                       sum[i] += x;
+                     }
+                   }
+                   HWY_UNROLL(4)
+                   for (int i = 0; i < kVectors; ++i) {
+                     sum[i].Store(activations + column + i * kLanes);
+                   }
+                 });
 }
 
-template <bool kGains, bool kQuantize>
+template <bool kGains, bool kQuantize, int kLocality>
 void RowsOf(const EmbeddingTable& table, const InputLookups& input,
             int64_t begin, int64_t end, float* output) {
   const int64_t dimension = table.config().dimension;
   const int64_t last = input.row_splits[end] - 1;
   for (int64_t row = begin; row < end; ++row) {
-    LookupRow<kGains, kQuantize>(table, input, input.row_splits[row],
-                                 input.row_splits[row + 1], last,
-                                 output + input.output_row(row) * dimension);
+    LookupRow<kGains, kQuantize, kLocality>(
+        table, input, input.row_splits[row], input.row_splits[row + 1], last,
+        output + input.output_row(row) * dimension);
   }
 }
 
 void LookupRows(const EmbeddingTable& table, const InputLookups& input,
                 int64_t begin, int64_t end, float* output) {
   const bool gains = !input.gains.empty();
-  if (table.config().quantization) {
-    gains ? RowsOf<true, true>(table, input, begin, end, output)
-          : RowsOf<false, true>(table, input, begin, end, output);
-  } else {
-    gains ? RowsOf<true, false>(table, input, begin, end, output)
-          : RowsOf<false, false>(table, input, begin, end, output);
-  }
+  const int64_t num_ids = input.row_splits[end] - input.row_splits[begin];
+  const bool few = num_ids < 2 * (end - begin);
+  const auto rows = table.config().quantization
+                        ? (gains ? RowsOf<true, true, kSecondCache>
+                                 : RowsOf<false, true, kSecondCache>)
+                        : (gains ? (few ? RowsOf<true, false, kFirstCache>
+                                        : RowsOf<true, false, kSecondCache>)
+                                 : (few ? RowsOf<false, false, kFirstCache>
+                                        : RowsOf<false, false, kSecondCache>));
+  rows(table, input, begin, end, output);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -109,6 +114,7 @@ struct RowRange {
   const InputLookups* input;
   int64_t begin;
   int64_t end;
+  int64_t num_floats;  // About.
 };
 
 }  // namespace
@@ -125,17 +131,22 @@ void Lookup(const std::vector<std::unique_ptr<EmbeddingTable>>& tables,
     const int64_t num_tasks =
         std::min(num_rows, num_floats / kFloatsPerTask + 1);
     for (int64_t i = 0; i < num_tasks; ++i) {
-      ranges.push_back(
-          {&input, num_rows * i / num_tasks, num_rows * (i + 1) / num_tasks});
+      ranges.push_back({&input, num_rows * i / num_tasks,
+                        num_rows * (i + 1) / num_tasks,
+                        num_floats / num_tasks});
     }
   }
-  parallel_for(static_cast<int64_t>(ranges.size()), [&](int64_t i) {
-    const FlushDenormals flush;
-    const InputLookups& input = *ranges[i].input;
-    HWY_DYNAMIC_DISPATCH(LookupRows)
-    (*tables[input.table], input, ranges[i].begin, ranges[i].end,
-     outputs[input.output]);
-  });
+  ForEachByCost(
+      static_cast<int64_t>(ranges.size()),
+      [&](int64_t i) { return ranges[i].num_floats; }, kFloatsPerTask / 2,
+      parallel_for,
+      [&](int64_t i) {
+        const FlushDenormals flush;
+        const InputLookups& input = *ranges[i].input;
+        HWY_DYNAMIC_DISPATCH(LookupRows)
+        (*tables[input.table], input, ranges[i].begin, ranges[i].end,
+         outputs[input.output]);
+      });
 }
 
 }  // namespace tpuless

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <utility>
+#include <vector>
 
 namespace tpuless {
 
@@ -28,7 +29,7 @@ class ParallelFor {
   int num_threads() const { return num_threads_; }
 
   void operator()(int64_t num_tasks, const Task& task) const {
-    if (num_tasks > 1 && num_threads_ > 1) {
+    if (num_tasks > 0 && num_threads_ > 1) {
       run_(num_tasks, task);
     } else {
       for (int64_t i = 0; i < num_tasks; ++i) task(i);
@@ -39,6 +40,26 @@ class ParallelFor {
   int num_threads_ = 1;
   Run run_;
 };
+
+// Runs body(i) for all i in [0, num_items), neighbours as one task until they
+// cost `least_cost`, so that no thread is woken for less.
+template <class Cost, class Body>
+void ForEachByCost(int64_t num_items, const Cost& cost, int64_t least_cost,
+                   const ParallelFor& parallel_for, const Body& body) {
+  std::vector<int64_t> ends;
+  int64_t sum = 0;
+  for (int64_t i = 0; i < num_items; ++i) {
+    sum += cost(i);
+    if (sum < least_cost && i + 1 < num_items) continue;
+    ends.push_back(i + 1);
+    sum = 0;
+  }
+  parallel_for(static_cast<int64_t>(ends.size()), [&](int64_t task) {
+    for (int64_t i = task == 0 ? 0 : ends[task - 1]; i < ends[task]; ++i) {
+      body(i);
+    }
+  });
+}
 
 }  // namespace tpuless
 

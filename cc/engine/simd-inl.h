@@ -163,12 +163,18 @@ HWY_INLINE void ForEachColumns(int64_t dimension, const Body& body) {
   ForEachTailColumns<kLanes / 2>(dimension, column, body);
 }
 
-// Asks for the cache lines of `num_floats` from `from`, as far as the second
-// cache: the first one has too few misses in flight for whole rows.
+// How near a prefetch brings its lines: 2 is the second cache. The first one
+// has too few misses in flight for whole rows, unless stores wait for as many
+// lines as loads do (measured, see docs/performance.md).
+constexpr int kSecondCache = 2;
+constexpr int kFirstCache = 3;
+
+// Asks for the cache lines of `num_floats` from `from`.
+template <int kLocality = kSecondCache>
 HWY_INLINE void PrefetchFloats(const float* from, int64_t num_floats) {
   constexpr int64_t kLine = 64 / sizeof(float);
   for (int64_t i = 0; i < num_floats; i += kLine) {
-    __builtin_prefetch(from + i, /*rw=*/0, /*locality=*/2);
+    __builtin_prefetch(from + i, /*rw=*/0, kLocality);
   }
 }
 

@@ -70,8 +70,12 @@ void UpdateTables(const std::vector<std::unique_ptr<EmbeddingTable>>& tables,
                         std::min(num_rows, begin + rows_per_task)});
     }
   }
-  parallel_for(static_cast<int64_t>(ranges.size()),
-               [&](int64_t i) { Run(ranges[i]); });
+  ForEachByCost(
+      static_cast<int64_t>(ranges.size()),
+      [&](int64_t i) {
+        return (ranges[i].end - ranges[i].begin) * ranges[i].update->row_stride;
+      },
+      kFloatsPerTask / 2, parallel_for, [&](int64_t i) { Run(ranges[i]); });
 }
 
 }  // namespace tpuless

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "cc/config/tpu_embedding_config.h"
+#include "cc/kernels/activation_memory.h"
 #include "tensorflow/core/framework/device_base.h"
 
 namespace tpuless {
@@ -66,6 +67,7 @@ Status EngineStore::Reset(const std::string& config) {
     config_ = config;
   }
   if (old != nullptr) old->Shutdown();
+  ActivationMemory::Get().ReleaseIdle();
   return Status();
 }
 

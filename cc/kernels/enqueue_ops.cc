@@ -76,7 +76,7 @@ class EnqueueKernel final : public WaitingKernel {
     EnqueueRequest request = attributes_;
     TPULESS_RETURN_IF_ERROR(ReadScalars(ctx, request));
     TPULESS_RETURN_IF_ERROR(ReadInputs(ctx, request));
-    return Work{engine, [engine, request](Call call) {
+    return Work{engine, [engine, request = std::move(request)](Call call) {
                   engine->Enqueue(request, std::move(call));
                 }};
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cc/config/tpu_embedding_config.h"
+#include "cc/kernels/activation_memory.h"
 #include "cc/kernels/conversions.h"
 #include "cc/kernels/engine_store.h"
 #include "cc/kernels/kernel.h"
@@ -45,8 +46,8 @@ class RecvActivationsKernel final : public WaitingKernel {
     std::vector<float*> outputs;
     for (int64_t i = 0; i < num_outputs; ++i) {
       Tensor* output;
-      TPULESS_RETURN_IF_ERROR(FromAbsl(ctx->allocate_output(
-          i, ToTensorShape(config.output_shape(i)), &output)));
+      TPULESS_RETURN_IF_ERROR(FromAbsl(ActivationMemory::AllocateOutput(
+          ctx, i, ToTensorShape(config.output_shape(i)), &output)));
       outputs.push_back(output->flat<float>().data());
     }
     return Work{*engine, [engine = *engine, core, outputs](Call call) {

@@ -247,7 +247,7 @@ TEST(AbandonStepTest, MakesRoomInTheQueue) {
 TEST(AbandonStepTest, AReceiveThatIsComputingIsAborted) {
   CountingHost host;
   host.Enqueue(0);
-  // Two features make two tasks: the step goes while both are to be done.
+  // The step goes while its tasks are to be done.
   const ParallelFor abandoning(
       2, [&](int64_t num_tasks, const ParallelFor::Task& task) {
         EXPECT_THAT(host.engine().AbandonStep(), IsOk());
