@@ -37,7 +37,8 @@ VIRTUAL_CORES := 1 2 4 8
 # Recipes run many jobs of their own, in one build folder.
 .NOTPARALLEL:
 .PHONY: help setup build test test-slow test-cc test-python demo lint format \
-  wheel bench-step bench-optimizers bench-virtual-tpu \
+  wheel bench bench-quick bench-peers bench-cc bench-optimizers \
+  bench-virtual-tpu \
   asan tsan requirements clean
 
 help: ## Lists the targets.
@@ -97,13 +98,31 @@ wheel: build ## Makes dist/*.whl, for this machine and as manylinux.
 	auditwheel repair --wheel-dir dist --exclude libtensorflow_cc.so.2 \
 	  --exclude libtensorflow_framework.so.2 dist/tpuless-*-linux_*.whl
 
-bench-step: build ## Measures a training step, and loading a table.
-	$(BIN)/python benchmarks/step.py
-	$(BIN)/python benchmarks/load.py
+build/peers/.%: benchmarks/requirements-%.txt $(VENV)/.dev
+	$(BIN)/python -m uv venv --quiet --clear --python $(BIN)/python \
+	  build/peers/$*
+	$(BIN)/python -m uv pip install --quiet --python build/peers/$*/bin/python \
+	  -r $<
+	@touch $@
 
-bench-optimizers: $(VENV)/.dev ## Measures the update of every optimizer.
+build/peers/roofline: benchmarks/roofline.cc
+	mkdir -p $(@D)
+	g++ -std=c++17 -O3 -march=native -pthread $< -o $@
+
+bench-peers: build/peers/.tf build/peers/.torch build/peers/roofline ## Makes the environments of what is compared; 7 GB.
+
+bench-cc: $(VENV)/.dev
 	cmake --preset benchmark
 	cmake --build --preset benchmark
+
+bench: build $(VENV)/.demo bench-peers bench-cc ## Measures all that is claimed, in half an hour.
+	$(BIN)/python benchmarks/bench.py
+	$(BIN)/python benchmarks/load.py
+
+bench-quick: build $(VENV)/.demo bench-peers bench-cc ## Measures the most of it, in three minutes.
+	$(BIN)/python benchmarks/bench.py --quick
+
+bench-optimizers: bench-cc ## Measures the update of every optimizer.
 	$(BIN)/python benchmarks/optimizers.py build/benchmark/optimizers_benchmark
 
 bench-virtual-tpu: build $(VENV)/.demo ## Measures a DLRM on virtual TPU cores.

@@ -277,7 +277,7 @@ def main() -> None:
             arguments.optimizer,
             arguments.ids,
             arguments.threads,
-            {side: arguments.operations for side in arguments.sides},
+            dict.fromkeys(arguments.sides, arguments.operations),
             arguments.rounds,
         )
     )

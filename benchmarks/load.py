@@ -52,15 +52,17 @@ def measure(request: dict[str, Any]) -> dict[str, Any]:
     """Measures loading and retrieving in this process."""
     # These import TensorFlow.
     import numpy as np
-    import peers
-    import sides
     import tensorflow as tf
     import tpuless
+    import tpuless_side
+    import workloads
 
-    shape = sides.Shape(*peers.WORKLOADS["w1m64"])
-    config = sides.adagrad_config(shape)
+    shape = workloads.WORKLOADS["w1m64"]._replace(
+        vocabulary_size=request["rows"]
+    )
+    config = tpuless_side.make_config(shape, "adagrad")
     table = {"table_id": 0, "num_shards": 1, "shard_id": 0}
-    (weights,) = peers.make_tables(shape)
+    (weights,) = workloads.make_tables(shape)
     arrays = [weights, weights + np.float32(1)]
     copies = [array.copy() for array in arrays]
     tensors = [tf.constant(array) for array in arrays]
@@ -140,6 +142,12 @@ def main() -> None:
     )
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument(
+        "--rows",
+        type=int,
+        default=1_000_000,
+        help="rows of the table; 8,000,000 make 4 GB",
+    )
     rounds.run_each(measure, report, vars(parser.parse_args()))
 
 

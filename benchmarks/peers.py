@@ -69,7 +69,7 @@ class Side:
         }
 
     def prepare(self, batch: list[np.ndarray]) -> Any:
-        """Returns a batch of `workloads.make_batches` as the library takes it."""
+        """Returns a batch of `make_batches` as the library takes it."""
         raise NotImplementedError
 
     def forward(self, batch: Any) -> Any:
@@ -79,6 +79,9 @@ class Side:
     def step(self, batch: Any) -> list[Any]:
         """Trains one step and returns the activations, one a table."""
         raise NotImplementedError
+
+    def finish(self) -> None:
+        """Ends what an operation left open, after its time was taken."""
 
     def table(self, t: int) -> np.ndarray:
         """Returns the weights of a table as they are."""

@@ -45,9 +45,8 @@ def make_side(request: dict[str, Any]) -> Any:
 
 def run(request: dict[str, Any], say: Any) -> None:
     """Serves until there are no more lines."""
-    import numpy as np
-
     import agreement
+    import numpy as np
     import peers
     import workloads
 
@@ -71,6 +70,7 @@ def run(request: dict[str, Any], say: Any) -> None:
         cpu, wall = time.process_time(), time.perf_counter()
         timed()
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        side.finish()
         say([wall, cpu])
 
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -42,16 +42,27 @@ ADAM_EPSILON = 1e-7
 L1, L2 = 0.001, 0.001
 
 
+@functools.cache
+def zipf_cdf(rows):
+    """Returns the unscaled cumulative frequencies of the ranks."""
+    return np.cumsum(np.arange(1, rows + 1, dtype=np.float64) ** -1.05)
+
+
 def make_ids(rng, dist, rows, n):
     """Returns n ids below rows.
 
-    They are uniform, or Zipf with exponent 1.05 over all rows, its ranks
-    scattered over the table.
+    They are uniform; or Zipf with exponent 1.05 over all rows, its ranks
+    scattered over the table; or "repeated:0.9", of which nine tenths repeat
+    another one of the n.
     """
     if dist == "uniform":
         return rng.integers(0, rows, n, dtype=np.int64)
-    p = np.arange(1, rows + 1, dtype=np.float64) ** -1.05
-    cdf = np.cumsum(p)
+    name, _, share = dist.partition(":")
+    if name == "repeated":
+        distinct = max(1, round(n * (1 - float(share))))
+        pool = rng.choice(rows, distinct, replace=False)
+        return rng.permutation(np.resize(pool, n)).astype(np.int64)
+    cdf = zipf_cdf(rows)
     rank = np.searchsorted(cdf, rng.random(n) * cdf[-1]).astype(np.int64)
     step = 2654435761 % rows
     while np.gcd(step, rows) != 1:
@@ -67,9 +78,10 @@ def make_batches(shape, dist, count, seed=1):
     """
     tables, rows, _, batch, length = shape
     rng = np.random.default_rng(seed)
-    flat = make_ids(rng, dist, rows, count * tables * batch * length)
-    flat = flat.reshape(count, tables, batch * length)
-    return [[flat[c, t] for t in range(tables)] for c in range(count)]
+    return [
+        [make_ids(rng, dist, rows, batch * length) for _ in range(tables)]
+        for _ in range(count)
+    ]
 
 
 def make_tables(shape, seed=2):

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The tpuless authors
 // SPDX-License-Identifier: Apache-2.0
-// The three parts of a step without TensorFlow around them: preparing a
-// minibatch, looking it up, updating its rows.
+// A step without TensorFlow around it, and its parts: preparing a minibatch,
+// looking it up, updating its rows.
 //
 // Names are part/workload/threads. ids_per_second counts every id.
 #include <benchmark/benchmark.h>
@@ -40,6 +40,8 @@ constexpr Workload kWorkloads[] = {
     {"w5m32", 1, 5'000'000, 32, 4096, 20},
     {"w200k128", 1, 200'000, 128, 4096, 20},
     {"t26", 26, 200'000, 64, 16384, 1},
+    {"t26b64", 26, 200'000, 64, 64, 1},
+    {"w1m64b1", 1, 1'000'000, 64, 1, 1},
 };
 
 // Batches come around after so many steps, when the caches have lost their
@@ -217,6 +219,16 @@ void Send(benchmark::State& state, const Workload& workload, int threads) {
           });
 }
 
+void Step(benchmark::State& state, const Workload& workload, int threads) {
+  Measure(state, workload, threads,
+          [](Job& job, int64_t, const ParallelFor& parallel_for) {
+            // One batch, as in the operation "loop" of tpuless_side.py.
+            const auto minibatch = job.Prepare(0, false, parallel_for);
+            job.Receive(*minibatch, parallel_for);
+            job.Send(*minibatch, parallel_for);
+          });
+}
+
 using Part = void(benchmark::State&, const Workload&, int);
 
 void Register(const std::string& name, Part* part, const Workload& workload,
@@ -237,6 +249,7 @@ void Register(const std::string& name, Part* part, const Workload& workload,
       Register("EnqueueRagged", EnqueueRagged, workload, threads);
       Register("Receive", Receive, workload, threads);
       Register("Send", Send, workload, threads);
+      Register("Step", Step, workload, threads);
     }
   }
   return true;
