@@ -98,11 +98,8 @@ wheel: build ## Makes dist/*.whl, for this machine and as manylinux.
 	auditwheel repair --wheel-dir dist --exclude libtensorflow_cc.so.2 \
 	  --exclude libtensorflow_framework.so.2 dist/tpuless-*-linux_*.whl
 
-build/peers/.%: benchmarks/requirements-%.txt $(VENV)/.dev
-	$(BIN)/python -m uv venv --quiet --clear --python $(BIN)/python \
-	  build/peers/$*
-	$(BIN)/python -m uv pip install --quiet --python build/peers/$*/bin/python \
-	  -r $<
+build/peers/.%: benchmarks/requirements-%.txt
+	$(PYTHON) requirements/install.py build/peers/$* $<
 	@touch $@
 
 build/peers/roofline: benchmarks/roofline.cc
@@ -138,13 +135,18 @@ tsan: $(VENV)/.dev ## Tests the engine under ThreadSanitizer.
 	$(PLAIN_ADDRESSES) cmake --build --preset tsan
 	$(PLAIN_ADDRESSES) ctest --preset tsan --parallel $(JOBS)
 
-requirements: $(VENV)/.dev ## Pins requirements/*.txt anew.
+requirements: $(VENV)/.dev ## Pins all requirements anew.
 	cd requirements && for name in dev demo; do \
 	  command="uv pip compile --universal --python-version 3.10"; \
 	  command="$$command --no-emit-index-url --overrides overrides.txt"; \
 	  command="$$command $$name.in -o $$name.txt"; \
 	  $$command --upgrade --quiet --custom-compile-command "$$command" \
 	  || exit; done
+	cd benchmarks && for name in tf torch tfra; do \
+	  uv pip compile --quiet --universal --python-version 3.11 \
+	  --no-emit-index-url --custom-compile-command "make requirements" \
+	  $$(test $$name = tfra || echo --overrides ../requirements/overrides.txt) \
+	  requirements-$$name.in -o requirements-$$name.txt || exit; done
 
 clean: ## Removes what was built; .venv/ stays.
 	rm -rf build dist python/*.egg-info python/tensorflow-plugins

@@ -14,7 +14,7 @@
   tfra        TensorFlow Recommenders Addons' dynamic embedding (hash tables)
               with its DynamicEmbeddingOptimizer over tf_keras legacy optimizers
 
-Each needs the packages of its own environment, see requirements-*.txt, and
+Each needs the packages of its own environment, see requirements-*.in, and
 nothing of tpuless. The gradients of the outputs are fixed random tensors.
 Adagrad has an epsilon of 0 wherever that can be said, as the TPU's has none.
 """
