@@ -284,12 +284,16 @@ Result<std::shared_ptr<Minibatch>> PrepareMinibatch(
   minibatch->core = std::max<int64_t>(0, request.device_ordinal);
   minibatch->inputs.resize(plans->size());
   std::vector<Status> statuses(plans->size());
-  parallel_for(static_cast<int64_t>(plans->size()), [&](int64_t i) {
-    const auto workspace = memory.workspaces.Take();
-    statuses[i] =
-        PrepareInput(config, request, i, (*plans)[i], skip_out_of_range_ids,
-                     *workspace, minibatch->inputs[i]);
-  });
+  ForEachByCost(
+      static_cast<int64_t>(plans->size()),
+      [&](int64_t i) { return request.inputs[i].embedding_indices.size(); },
+      kIdsPerTask, parallel_for,
+      [&](int64_t i) {
+        const auto workspace = memory.workspaces.Take();
+        statuses[i] =
+            PrepareInput(config, request, i, (*plans)[i], skip_out_of_range_ids,
+                         *workspace, minibatch->inputs[i]);
+      });
   for (const Status& status : statuses) TPULESS_RETURN_IF_ERROR(status);
 
   minibatch->num_ids = 0;
