@@ -7,6 +7,7 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
@@ -33,12 +34,15 @@ struct Workload {
   int64_t dimension;
   int64_t num_samples;
   int64_t ids_per_sample;
+  bool zipf = false;  // Exponent 1.05; else uniform.
 };
 
 constexpr Workload kWorkloads[] = {
     {"w1m64", 1, 1'000'000, 64, 4096, 20},
     {"w5m32", 1, 5'000'000, 32, 4096, 20},
     {"w200k128", 1, 200'000, 128, 4096, 20},
+    {"w1m64zipf", 1, 1'000'000, 64, 4096, 20, true},
+    {"w10k64", 1, 10'000, 64, 4096, 20},
     {"t26", 26, 200'000, 64, 16384, 1},
     {"t26b64", 26, 200'000, 64, 64, 1},
     {"w1m64b1", 1, 1'000'000, 64, 1, 1},
@@ -52,6 +56,30 @@ void Require(const Status& status) {
   if (status.ok()) return;
   std::cerr << status.message() << "\n";
   std::abort();
+}
+
+// Of the ranks of a Zipf distribution, unscaled; empty if ids are uniform.
+std::vector<double> CumulativeFrequencies(const Workload& workload) {
+  std::vector<double> frequencies;
+  if (!workload.zipf) return frequencies;
+  double sum = 0;
+  for (int64_t rank = 1; rank <= workload.vocabulary_size; ++rank) {
+    sum += std::pow(static_cast<double>(rank), -1.05);
+    frequencies.push_back(sum);
+  }
+  return frequencies;
+}
+
+int64_t RandomId(const Workload& workload,
+                 const std::vector<double>& cumulative, std::mt19937& random) {
+  if (!workload.zipf) return random() % workload.vocabulary_size;
+  std::uniform_real_distribution<double> uniform(0, cumulative.back());
+  const int64_t rank =
+      std::upper_bound(cumulative.begin(), cumulative.end(), uniform(random)) -
+      cumulative.begin();
+  // Scatters the ranks over the table: the factor is a prime.
+  return std::min(rank, workload.vocabulary_size - 1) * 2'654'435'761 %
+         workload.vocabulary_size;
 }
 
 // Tables and batches of a workload. One is alive at a time.
@@ -88,10 +116,11 @@ class Job {
     for (int64_t i = 0; i <= workload.num_samples; ++i) {
       splits_.push_back(i * workload.ids_per_sample);
     }
+    const std::vector<double> cumulative = CumulativeFrequencies(workload);
     ids_.resize(kNumBatches * workload.num_tables);
     for (std::vector<int64_t>& ids : ids_) {
       ids.resize(num_ids);
-      for (int64_t& id : ids) id = random() % workload.vocabulary_size;
+      for (int64_t& id : ids) id = RandomId(workload, cumulative, random);
     }
     floats_.resize(workload.num_samples * workload.dimension);
     std::uniform_real_distribution<float> uniform(-1, 1);

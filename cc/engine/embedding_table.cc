@@ -159,6 +159,9 @@ TableUpdate EmbeddingTable::MakeUpdate(
   update.row_stride = row_stride_;
   update.slot_stride = slot_stride_;
   update.dimension = config_.dimension;
+  update.begin_column = 0;
+  update.end_column = config_.dimension;
+  update.num_rows = groups.num_rows();
   update.row_ids = groups.row_ids.data();
   update.row_starts = groups.row_starts.data();
   update.contributions = groups.contributions.data();

@@ -43,7 +43,7 @@ HWY_INLINE void LookupRow(const EmbeddingTable& table,
                           int64_t last, float* activations) {
   const int64_t* ids = input.ids.data();
   const float* gains = input.gains.data();
-  ForEachColumns(table.config().dimension,
+  ForEachColumns(0, table.config().dimension,
                  [&](auto d, auto num_vectors, int64_t column) HWY_ATTR {
                    using V = Floats<decltype(d)>;
                    constexpr int kVectors = num_vectors.value;
@@ -106,9 +106,6 @@ namespace tpuless {
 HWY_EXPORT(LookupRows);
 
 namespace {
-
-// Enough floats for a task to be worth handing to another thread.
-constexpr int64_t kFloatsPerTask = 1 << 16;
 
 struct RowRange {
   const InputLookups* input;

@@ -4,7 +4,6 @@
 #include "cc/engine/minibatch.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <queue>
 #include <tuple>
@@ -14,7 +13,10 @@ namespace tpuless {
 namespace {
 
 // Digits of a radix sort: counters of more would not stay in the first cache.
+// Still, one pass is sooner done than two, if that makes the digit a bit
+// longer.
 constexpr int kMostDigitBits = 12;
+constexpr int kMostBitsAtOnce = 14;
 // So few keys are sorted sooner than that many counters are cleared.
 constexpr size_t kFewKeys = 256;
 
@@ -38,18 +40,21 @@ void Sort(int num_bits, SortRoom<Word>& room) {
     return;
   }
   room.sorted.resize(keys.size());
-  const int num_passes = (num_bits + kMostDigitBits - 1) / kMostDigitBits;
-  const int digit_bits =
-      num_passes == 0 ? 0 : (num_bits + num_passes - 1) / num_passes;
+  const int num_passes = num_bits <= kMostBitsAtOnce
+                             ? 1
+                             : (num_bits + kMostDigitBits - 1) / kMostDigitBits;
+  const int digit_bits = (num_bits + num_passes - 1) / num_passes;
   const Word mask = (Word{1} << digit_bits) - 1;
   for (int pass = 0; pass < num_passes; ++pass) {
     const int shift = pass * digit_bits;
-    std::array<Word, 1 << kMostDigitBits> starts{};
-    for (const SortKey<Word>& key : keys) ++starts[(key.id >> shift) & mask];
-    Word start = 0;
-    for (Word& count : starts) start += std::exchange(count, start);
+    room.starts.assign(size_t{1} << digit_bits, 0);
     for (const SortKey<Word>& key : keys) {
-      room.sorted[starts[(key.id >> shift) & mask]++] = key;
+      ++room.starts[(key.id >> shift) & mask];
+    }
+    Word start = 0;
+    for (Word& count : room.starts) start += std::exchange(count, start);
+    for (const SortKey<Word>& key : keys) {
+      room.sorted[room.starts[(key.id >> shift) & mask]++] = key;
     }
     keys.swap(room.sorted);
   }
@@ -83,20 +88,22 @@ template <class Word, class ContributionOf>
 void CutIntoGroups(const std::vector<SortKey<Word>>& keys,
                    const ContributionOf& contribution, RowGroups& groups) {
   const size_t num_ids = keys.size();
-  groups.contributions.resize(num_ids);
-  groups.row_ids.resize(num_ids);
-  groups.row_starts.resize(num_ids + 1);
-  size_t num_rows = 0;
-  for (size_t i = 0; i < num_ids; ++i) {
-    groups.contributions[i] = contribution(keys[i].payload);
-    // Written for every id, and kept where the next one is another.
-    groups.row_ids[num_rows] = static_cast<int64_t>(keys[i].id);
-    groups.row_starts[num_rows + 1] = static_cast<int64_t>(i + 1);
-    num_rows += i + 1 == num_ids || keys[i + 1].id != keys[i].id;
+  size_t num_rows = num_ids > 0;
+  for (size_t i = 1; i < num_ids; ++i) {
+    num_rows += keys[i].id != keys[i - 1].id;
   }
-  groups.row_starts[0] = 0;
+  groups.contributions.resize(num_ids);
   groups.row_ids.resize(num_rows);
   groups.row_starts.resize(num_rows + 1);
+  size_t row = 0;
+  for (size_t i = 0; i < num_ids; ++i) {
+    groups.contributions[i] = contribution(keys[i].payload);
+    // Written for every id; the row's last one stays.
+    groups.row_ids[row] = static_cast<int64_t>(keys[i].id);
+    groups.row_starts[row + 1] = static_cast<int64_t>(i + 1);
+    row += i + 1 < num_ids && keys[i + 1].id != keys[i].id;
+  }
+  groups.row_starts[0] = 0;
 }
 
 // Of a single input with gains of 1, a key carries all that there is to know.

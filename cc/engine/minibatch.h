@@ -65,6 +65,7 @@ struct SortKey {
 
 template <class Word>
 struct SortRoom {
+  std::vector<Word> starts;  // By digit.
   std::vector<SortKey<Word>> keys;
   std::vector<SortKey<Word>> sorted;
 };

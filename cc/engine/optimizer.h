@@ -57,8 +57,12 @@ struct TableUpdate {
   int64_t row_stride;
   int64_t slot_stride;
   int64_t dimension;
+  // The columns to update: no formula looks beyond one.
+  int64_t begin_column;
+  int64_t end_column;
   // Distinct rows, ascending; contributions of row_ids[i] are those in
   // [row_starts[i], row_starts[i + 1]), in the order in which they are summed.
+  int64_t num_rows;
   const int64_t* row_ids;
   const int64_t* row_starts;
   const Contribution* contributions;
@@ -71,6 +75,13 @@ struct TableUpdate {
   const Limits* clip_weights;    // Or null.
   const Limits* clip_gradients;  // Or null.
 };
+
+// Returns the gradient of all columns of a contribution, without its gain.
+inline const float* GradientRow(const TableUpdate& update,
+                                const Contribution& contribution) {
+  return update.gradients[contribution.tensor] +
+         contribution.row * update.dimension;
+}
 
 // The optimizer of one table, with its hyperparameters. Immutable.
 class Optimizer {

@@ -41,6 +41,9 @@ class ParallelFor {
   Run run_;
 };
 
+// Enough floats for a task to be worth handing to another thread.
+constexpr int64_t kFloatsPerTask = 1 << 16;
+
 // Runs body(i) for all i in [0, num_items), neighbours as one task until they
 // cost `least_cost`, so that no thread is woken for less.
 template <class Cost, class Body>

@@ -102,7 +102,7 @@ struct Floats {
  private:
   // Through logarithms of double precision, exact but for the last rounding.
   // Of what has none, 0 and infinity get their limits, negative numbers NaN.
-  static HWY_INLINE Floats GeneralPower(Floats a, double exponent) {
+  static HWY_NOINLINE Floats GeneralPower(Floats a, double exponent) {
     constexpr size_t kLanes = hn::MaxLanes(D());
     constexpr size_t kPart = HWY_MIN(kLanes, HWY_MAX_BYTES / sizeof(double));
     const hn::CappedTag<float, kPart> part;
@@ -128,39 +128,39 @@ struct Floats {
   }
 };
 
-// Covers the columns [0, dimension) with vectors as long as they fit:
+// Covers the columns [begin, end) with vectors as long as they fit:
 // calls body(tag, number of vectors, column) with 4 vectors, 2, 1, then shorter
 // ones.
 template <size_t kLanes, class Body>
-HWY_INLINE void ForEachTailColumns(int64_t dimension, int64_t column,
+HWY_INLINE void ForEachTailColumns(int64_t column, int64_t end,
                                    const Body& body) {
   if constexpr (kLanes > 0) {
-    if (column + static_cast<int64_t>(kLanes) <= dimension) {
+    if (column + static_cast<int64_t>(kLanes) <= end) {
       body(hn::CappedTag<float, kLanes>(), std::integral_constant<int, 1>(),
            column);
       column += kLanes;
     }
-    ForEachTailColumns<kLanes / 2>(dimension, column, body);
+    ForEachTailColumns<kLanes / 2>(column, end, body);
   }
 }
 
 template <class Body>
-HWY_INLINE void ForEachColumns(int64_t dimension, const Body& body) {
+HWY_INLINE void ForEachColumns(int64_t begin, int64_t end, const Body& body) {
   using D = hn::ScalableTag<float>;
   constexpr int64_t kLanes = hn::MaxLanes(D());
-  int64_t column = 0;
-  for (; column + 4 * kLanes <= dimension; column += 4 * kLanes) {
+  int64_t column = begin;
+  for (; column + 4 * kLanes <= end; column += 4 * kLanes) {
     body(D(), std::integral_constant<int, 4>(), column);
   }
-  if (column + 2 * kLanes <= dimension) {
+  if (column + 2 * kLanes <= end) {
     body(D(), std::integral_constant<int, 2>(), column);
     column += 2 * kLanes;
   }
-  if (column + kLanes <= dimension) {
+  if (column + kLanes <= end) {
     body(D(), std::integral_constant<int, 1>(), column);
     column += kLanes;
   }
-  ForEachTailColumns<kLanes / 2>(dimension, column, body);
+  ForEachTailColumns<kLanes / 2>(column, end, body);
 }
 
 // How near a prefetch brings its lines: 2 is the second cache. The first one

@@ -14,8 +14,9 @@
 namespace tpuless {
 
 // Applies the gradients of one step: `groups` one a table, `gradients` by
-// Contribution::tensor. Each row belongs to one task, which sums its
-// contributions in their order, so the bits do not depend on the threads.
+// Contribution::tensor. A row, or where it has very many contributions a
+// part of its columns, belongs to one task, which sums them in their order. So
+// the bits do not depend on the threads.
 void UpdateTables(const std::vector<std::unique_ptr<EmbeddingTable>>& tables,
                   const std::vector<const RowGroups*>& groups,
                   const std::vector<const float*>& gradients,

@@ -47,7 +47,7 @@ class OptimizerTest : public ::testing::TestWithParam<OptimizerCase> {
   // Returns weights of either sign and slots > 0.
   Variables RandomVariables(const TableConfig& config) {
     const size_t num_slots = FindOptimizer(config.optimizer)->slots.size();
-    const int64_t size = kVocabularySize * config.dimension;
+    const int64_t size = config.vocabulary_size * config.dimension;
     Variables variables = {RandomFloats(size, -2, 2, random_)};
     for (size_t k = 0; k < num_slots; ++k) {
       variables.push_back(RandomFloats(size, .1f, 3, random_));
@@ -114,6 +114,22 @@ class OptimizerTest : public ::testing::TestWithParam<OptimizerCase> {
     }
   }
 
+  // A step of the given ids, with random gradients, once with a thread and
+  // then with more.
+  void ExpectSameBits(const TableConfig& config, StepGradients step) {
+    const Variables before = RandomVariables(config);
+    const int64_t num_ids = static_cast<int64_t>(step.ids.size());
+    step.values = RandomFloats(num_ids * config.dimension, -1, 1, random_);
+    step.learning_rates = {GetParam().inputs().dynamic_input};
+    const Variables expected = AfterStep(config, before, step);
+
+    for (const int num_threads : {2, 5}) {
+      ThreadPool pool(num_threads);
+      EXPECT_EQ(AfterStep(config, before, step, pool.parallel_for()), expected)
+          << num_threads;
+    }
+  }
+
   std::mt19937 random_{17};
 };
 
@@ -166,23 +182,22 @@ TEST_P(OptimizerTest, ReadsTheLearningRateOfItsTag) {
 TEST_P(OptimizerTest, SameBitsForAnyNumberOfThreads) {
   TableConfig config = Config(Dimensions().back());
   config.vocabulary_size = 3000;
-  const size_t num_variables =
-      1 + FindOptimizer(config.optimizer)->slots.size();
-  Variables before;
-  for (size_t k = 0; k < num_variables; ++k) {
-    before.push_back(RandomFloats(3000 * config.dimension, .1f, 3, random_));
-  }
   StepGradients step;
   for (int i = 0; i < 4000; ++i) step.ids.push_back(random_() % 3000);
-  step.values = RandomFloats(4000 * config.dimension, -1, 1, random_);
-  step.learning_rates = {GetParam().inputs().dynamic_input};
-  const Variables expected = AfterStep(config, before, step);
 
-  for (const int num_threads : {2, 5}) {
-    ThreadPool pool(num_threads);
-    EXPECT_EQ(AfterStep(config, before, step, pool.parallel_for()), expected)
-        << num_threads;
+  ExpectSameBits(config, step);
+}
+
+// Rows with very many contributions are shared out by columns.
+TEST_P(OptimizerTest, SameBitsOfHotRowsForAnyNumberOfThreads) {
+  TableConfig config = Config(Dimensions().back());
+  config.vocabulary_size = 40;
+  StepGradients step;
+  for (int64_t i = 0; i < 6 * kFloatsPerTask / config.dimension; ++i) {
+    step.ids.push_back(i % 10 < 4 ? 7 : i % 10 < 8 ? 39 : random_() % 40);
   }
+
+  ExpectSameBits(config, step);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, OptimizerTest,

@@ -47,6 +47,36 @@ TEST(UpdateTest, ContributionsAddUpInTheirOrder) {
       ElementsAre(-1));
 }
 
+// Returns how many tasks a step of `num_ids` contributions to one row is.
+int64_t NumTasksOfOneRow(int64_t num_ids, int64_t dimension, int num_threads) {
+  int64_t num_tasks = 0;
+  const ParallelFor counting(num_threads,
+                             [&](int64_t num, const ParallelFor::Task& task) {
+                               num_tasks = num;
+                               for (int64_t i = 0; i < num; ++i) task(i);
+                             });
+  const std::vector<float> zeros(dimension);
+  AfterStep(Table("user", 1, dimension), {zeros},
+            {std::vector<int64_t>(num_ids),
+             std::vector<float>(num_ids * dimension, 1.0f),
+             {},
+             {}},
+            counting);
+  return num_tasks;
+}
+
+TEST(UpdateTest, AHotRowIsSharedOutByItsColumns) {
+  EXPECT_EQ(NumTasksOfOneRow(3 * kFloatsPerTask / 64, 64, 2), 3);
+  EXPECT_EQ(NumTasksOfOneRow(100 * kFloatsPerTask / 40, 40, 2), 3);  // Lines.
+  EXPECT_EQ(NumTasksOfOneRow(3 * kFloatsPerTask / 16, 16, 2), 1);
+}
+
+TEST(UpdateTest, OtherRowsAndSingleThreadsAreNot) {
+  EXPECT_EQ(NumTasksOfOneRow(kFloatsPerTask / 64, 64, 2), 1);
+  // 0: a single thread is handed no tasks.
+  EXPECT_EQ(NumTasksOfOneRow(3 * kFloatsPerTask / 64, 64, 1), 0);
+}
+
 TEST(UpdateTest, GradientsAreClippedAfterTheyAreSummed) {
   TableConfig config = Sgd(3);
   config.clip_gradients = Limits{-1, 2};

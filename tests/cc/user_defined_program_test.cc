@@ -91,6 +91,15 @@ class UserDefinedProgramTest : public ::testing::TestWithParam<int64_t> {
 
 TEST_P(UserDefinedProgramTest, UpdatesTheTouchedRows) { ExpectSame(); }
 
+TEST_P(UserDefinedProgramTest, SharesOutAHotRowByItsColumns) {
+  const int64_t num_ids = 3 * kFloatsPerTask / builtin_.dimension;
+  step_ = {std::vector<int64_t>(num_ids, 7),
+           RandomFloats(num_ids * builtin_.dimension, -1, 1, random_),
+           {},
+           {}};
+  ExpectSame();
+}
+
 TEST_P(UserDefinedProgramTest, WithoutAccumulationUpdatesOnceAContribution) {
   builtin_.accumulate_gradients = false;
 
@@ -142,6 +151,7 @@ TEST(UserDefinedProgramInfoTest, UpdatesAllRowsIfAskedTo) {
   TableUpdate update = {};
   update.table = weights.data();
   update.row_stride = update.slot_stride = update.dimension = 1;
+  update.end_column = 1;
   update.row_ids = row_ids;
   update.row_starts = row_starts;
   update.contributions = contributions;

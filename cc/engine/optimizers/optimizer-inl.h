@@ -33,12 +33,6 @@ namespace HWY_NAMESPACE {
 constexpr int64_t kPrefetchRows = 8;
 constexpr int64_t kPrefetchGradients = 12;
 
-HWY_INLINE const float* GradientRow(const TableUpdate& update,
-                                    const Contribution& contribution) {
-  return update.gradients[contribution.tensor] +
-         contribution.row * update.dimension;
-}
-
 // Sums the contributions of a row in kVectors vectors of its columns.
 template <int kVectors, class D>
 HWY_INLINE void SumColumns(D, const TableUpdate& update, int64_t column,
@@ -147,9 +141,13 @@ class RowOptimizer final : public Optimizer {
 
   template <bool kPlain>
   void UpdateRows(const TableUpdate& update, int64_t begin, int64_t end) const {
-    const int64_t last = update.row_starts[end];
+    // What is asked for is also the next task's, which is often the same
+    // thread's.
+    const int64_t last = update.row_starts[update.num_rows];
     for (int64_t i = begin; i < end; ++i) {
-      if (i + kPrefetchRows < end) PrefetchRow(update, i + kPrefetchRows);
+      if (i + kPrefetchRows < update.num_rows) {
+        PrefetchRow(update, i + kPrefetchRows);
+      }
       for (int64_t c = update.row_starts[i]; c < update.row_starts[i + 1];
            ++c) {
         if (c + kPrefetchGradients < last) {
@@ -167,12 +165,13 @@ class RowOptimizer final : public Optimizer {
   HWY_INLINE void UpdateRow(const TableUpdate& update, int64_t row,
                             int64_t begin, int64_t end) const {
     float* at = update.table + row * update.row_stride;
-    ForEachColumns(update.dimension, [&](auto d, auto num_vectors,
-                                         int64_t column) HWY_ATTR {
-      UpdateColumns<kPlain, num_vectors.value>(
-          d, algorithm_, update, at, column, update.contributions + begin,
-          update.contributions + end);
-    });
+    ForEachColumns(update.begin_column, update.end_column,
+                   [&](auto d, auto num_vectors, int64_t column) HWY_ATTR {
+                     UpdateColumns<kPlain, num_vectors.value>(
+                         d, algorithm_, update, at, column,
+                         update.contributions + begin,
+                         update.contributions + end);
+                   });
   }
 
   const Algorithm algorithm_;

@@ -37,29 +37,28 @@ class Batch {
         int64_t max_num_rows)
       : program_(program),
         update_(update),
-        size_(max_num_rows * update.dimension),
+        num_columns_(update.end_column - update.begin_column),
+        size_(max_num_rows * num_columns_),
         inputs_((2 + program.num_slots()) * size_),
         outputs_((1 + program.num_slots()) * size_) {}
 
   // Updates `num_rows` rows, each with all of its contributions.
   void Run(const RowUpdate* rows, int64_t num_rows) {
     const int64_t num_variables = 1 + program_.num_slots();
-    const int64_t size = num_rows * update_.dimension;
+    const int64_t size = num_rows * num_columns_;
     std::fill(inputs_.begin(), inputs_.begin() + size, 0.0f);
     for (int64_t i = 0; i < num_rows; ++i) {
-      float* gradient = &inputs_[i * update_.dimension];
+      float* gradient = &inputs_[i * num_columns_];
       for (int64_t c = rows[i].begin; c < rows[i].end; ++c) {
         const Contribution& part = update_.contributions[c];
-        const float* from =
-            update_.gradients[part.tensor] + part.row * update_.dimension;
-        for (int64_t j = 0; j < update_.dimension; ++j) {
+        const float* from = GradientRow(update_, part) + update_.begin_column;
+        for (int64_t j = 0; j < num_columns_; ++j) {
           gradient[j] += part.gain * from[j];
         }
       }
       for (int64_t k = 0; k < num_variables; ++k) {
-        std::memcpy(&inputs_[(k + 1) * size_ + i * update_.dimension],
-                    Variable(rows[i].row, k),
-                    update_.dimension * sizeof(float));
+        std::memcpy(&inputs_[(k + 1) * size_ + i * num_columns_],
+                    Variable(rows[i].row, k), num_columns_ * sizeof(float));
       }
     }
     for (int64_t j = 0; j < size; ++j) {
@@ -89,8 +88,8 @@ class Batch {
     for (int64_t i = 0; i < num_rows; ++i) {
       for (int64_t k = 0; k < num_variables; ++k) {
         std::memcpy(Variable(rows[i].row, k),
-                    &outputs_[k * size_ + i * update_.dimension],
-                    update_.dimension * sizeof(float));
+                    &outputs_[k * size_ + i * num_columns_],
+                    num_columns_ * sizeof(float));
       }
     }
   }
@@ -98,11 +97,12 @@ class Batch {
  private:
   float* Variable(int64_t row, int64_t variable) const {
     return update_.table + row * update_.row_stride +
-           variable * update_.slot_stride;
+           variable * update_.slot_stride + update_.begin_column;
   }
 
   const RowProgram& program_;
   const TableUpdate& update_;
+  const int64_t num_columns_;
   const int64_t size_;  // Of one array.
   std::vector<float> inputs_;
   std::vector<float> outputs_;
