@@ -60,8 +60,11 @@ def load_tables(
             auxiliary.append(slots[k] if k < len(slots) else empty)
     return _raw_ops.run_op(
         "LoadAllTPUEmbeddingParameters",
-        [tensor for each in [parameters, *auxiliaries] for tensor in each],
-        attrs=_attrs(config, len(described), num_shards, shard_id),
+        parameters=parameters,
+        **{f"auxiliary{k}": each for k, each in enumerate(auxiliaries, 1)},
+        config=config,
+        num_shards=num_shards,
+        shard_id=shard_id,
     )
 
 
@@ -86,8 +89,10 @@ def retrieve_tables(
     count = len(described)
     outputs = _raw_ops.run_op(
         "RetrieveAllTPUEmbeddingParameters",
-        output_dtypes=[tf.float32] * (1 + _NUM_AUXILIARIES) * count,
-        attrs=_attrs(config, count, num_shards, shard_id),
+        NumTables=count,
+        config=config,
+        num_shards=num_shards,
+        shard_id=shard_id,
     )
     return {
         table["name"]: {
@@ -95,17 +100,6 @@ def retrieve_tables(
             for k, variable in enumerate(["parameters", *table["slots"]])
         }
         for t, table in enumerate(described)
-    }
-
-
-def _attrs(
-    config: bytes, num_tables: int, num_shards: int, shard_id: int
-) -> dict[str, Any]:
-    return {
-        "NumTables": num_tables,
-        "config": config,
-        "num_shards": num_shards,
-        "shard_id": shard_id,
     }
 
 

@@ -68,12 +68,7 @@ def statistics() -> Statistics | StatisticsTensors:
     >>> tpuless.statistics().enqueues
     0
     """
-    tensors = StatisticsTensors(
-        *_raw_ops.run_op(
-            "TpulessStatistics",
-            output_dtypes=[tf.string, tf.int64, tf.string, tf.int64],
-        )
-    )
+    tensors = StatisticsTensors(*_raw_ops.run_op("TpulessStatistics"))
     return tensors.message() if tf.executing_eagerly() else tensors
 
 
@@ -136,7 +131,7 @@ def set_options(
     )
     names = tf.constant([*numbers], tf.string)
     values = tf.constant([*numbers.values()], tf.float64)
-    return _raw_ops.run_op("TpulessSetOptions", [names, values])
+    return _raw_ops.run_op("TpulessSetOptions", names=names, values=values)
 
 
 @tf.autograph.experimental.do_not_convert

@@ -9,51 +9,69 @@ whoever is the first to load a library.
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.core.framework import attr_value_pb2
 from tensorflow.python.eager import context, execute
-from tensorflow.python.framework import kernels
+from tensorflow.python.framework import (
+    kernels,
+    op_def_library,
+    op_def_registry,
+)
 
 
-def run_op(
-    name: str,
-    inputs: Sequence[tf.Tensor] = (),
-    output_dtypes: Sequence[tf.DType] = (),
-    attrs: Mapping[str, int | bytes] | None = None,
-) -> Any:
+def op_def(op_name: str) -> Any:
+    """Returns the OpDef of an op, None if this TensorFlow has none."""
+    return op_def_registry.get(op_name)
+
+
+def run_op(op_name: str, /, **arguments: Any) -> Any:
     """Runs an op, or adds it to a graph or function.
 
+    Args:
+      op_name: its type.
+      **arguments: inputs and attrs as `tf.raw_ops` names them, and `name`, of
+        the node.
+
     Returns:
-      The outputs. For an op without: in a graph the operation, for a session
-      to run, else None.
+      The outputs, in one list. For an op without: in a graph the operation,
+      for a session to run, else None.
     """
-    attrs = attrs or {}
-    if tf.executing_eagerly():
-        flat = tuple(itertools.chain.from_iterable(attrs.items()))
-        outputs = execute.execute(
-            name, len(output_dtypes), [*inputs], flat, context.context()
-        )
-        return outputs or None
-    graph = tf.compat.v1.get_default_graph()
-    operation = graph.create_op(
-        name,
-        [*inputs],
-        [*output_dtypes],
-        name=name,
-        attrs={
-            key: attr_value_pb2.AttrValue(s=value)
-            if isinstance(value, bytes)
-            else attr_value_pb2.AttrValue(i=value)
-            for key, value in attrs.items()
-        },
+    function = getattr(tf.raw_ops, op_name, None)
+    result = (function or functools.partial(_apply, op_name))(**arguments)
+    if isinstance(result, tf.Operation):
+        # That of a function runs with it.
+        return None if tf.inside_function() else result
+    return None if result is None else tf.nest.flatten(result) or None
+
+
+def _apply(op_name: str, name: str | None = None, **arguments: Any) -> Any:
+    """Does what the function of `tf.raw_ops` would; inputs are tensors."""
+    if not tf.executing_eagerly():
+        return op_def_library.apply_op(op_name, name=name, **arguments)
+    definition = op_def(op_name)
+    inputs: list[tf.Tensor] = []
+    attrs: dict[str, Any] = {}
+    for arg in definition.input_arg:
+        value = arguments.pop(arg.name)
+        tensors = value if arg.number_attr else [value]
+        if arg.number_attr:
+            attrs[arg.number_attr] = len(tensors)
+        if arg.type_attr:
+            attrs[arg.type_attr] = tensors[0].dtype.as_datatype_enum
+        inputs += tensors
+    for key, value in arguments.items():
+        attrs[key] = getattr(value, "as_datatype_enum", value)
+    num_outputs = sum(
+        attrs[arg.number_attr] if arg.number_attr else 1
+        for arg in definition.output_arg
     )
-    if tf.inside_function():
-        return operation.outputs or None  # It runs with the function.
-    return operation.outputs or operation
+    flat = tuple(itertools.chain.from_iterable(attrs.items()))
+    return execute.execute(
+        op_name, num_outputs, inputs, flat, context.context()
+    )
 
 
 def kernel_devices(name: str) -> set[str]:

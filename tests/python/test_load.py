@@ -184,5 +184,10 @@ def test_another_name_is_an_attribute_error():
 def test_what_is_private_in_tensorflow_is_still_there():
     # Else _raw_ops.py needs a look.
     assert _raw_ops.kernel_devices("MatMul") >= {"CPU"}
-    (negated,) = _raw_ops.run_op("LogicalNot", [tf.constant(True)], [tf.bool])
+    assert _raw_ops.op_def("MatMul").name == "MatMul"
+    assert _raw_ops.op_def("MatMall") is None
+    (negated,) = _raw_ops._apply("LogicalNot", x=tf.constant(True))
     assert not negated.numpy()
+    with tf.Graph().as_default():
+        negated = _raw_ops._apply("LogicalNot", x=tf.constant(True), name="no")
+    assert negated.op.name == "no"
