@@ -16,6 +16,7 @@ from tpuless._version import __version__
 
 _load.load()  # First: it explains what the imports below would stumble over.
 
+from tpuless import tpu  # noqa: E402
 from tpuless._control import (  # noqa: E402
     StatisticsTensors,
     abandon_step,
@@ -24,13 +25,14 @@ from tpuless._control import (  # noqa: E402
     set_options,
     statistics,
 )
-from tpuless._factory import SendTPUEmbeddingGradients  # noqa: E402
 from tpuless._load import library_path  # noqa: E402
+from tpuless._ops import Ops  # noqa: E402
 from tpuless._rates import bias_corrected_learning_rate  # noqa: E402
-from tpuless._scope import Ops, Scope  # noqa: E402
+from tpuless._scope import Scope  # noqa: E402
 from tpuless._virtual_tpu import start as _start  # noqa: E402
 from tpuless._virtual_tpu import virtual_tpu  # noqa: E402
 from tpuless.statistics_pb2 import Statistics, TableStatistics  # noqa: E402
+from tpuless.tpu import *  # noqa: E402, F403
 
 if TYPE_CHECKING:
     from tpuless._all_tables import load_tables, retrieve_tables
@@ -48,7 +50,6 @@ _LAZY = {
 __all__ = [
     "Ops",
     "Scope",
-    "SendTPUEmbeddingGradients",
     "Simulator",
     "Statistics",
     "StatisticsTensors",
@@ -64,8 +65,10 @@ __all__ = [
     "retrieve_tables",
     "set_options",
     "statistics",
+    "tpu",
     "virtual_tpu",
 ]
+__all__ += tpu.__all__  # The op classes.
 
 _start()
 
@@ -73,7 +76,9 @@ _start()
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return getattr(importlib.import_module(_LAZY[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise AttributeError(
+        tpu.ABSENT.get(name, f"module {__name__!r} has no attribute {name!r}")
+    )
 
 
 def __dir__() -> list[str]:

@@ -1,167 +1,170 @@
 # SPDX-FileCopyrightText: The tpuless authors
 # SPDX-License-Identifier: Apache-2.0
-"""What an op definition says about the arguments of its op class."""
+"""What becomes of the arguments of `create`: tensors and attrs."""
 
 from __future__ import annotations
 
 import contextlib
-import inspect
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
 import tensorflow as tf
 
+from tpuless._definition import Definition
 from tpuless._names import snake_name
 from tpuless._scope import Scope
+
+# A tensor, what becomes one, or a wrapper that is an `Operand`.
+TensorLike: TypeAlias = Any
 
 # What a float32 input takes; everything else is more likely a mistake.
 _FLOATS = (tf.float32, tf.float64, tf.float16, tf.bfloat16)
 
 
-class Options(NamedTuple):
-    """One optional attr of one op, made by the op class's own method."""
+@dataclass(frozen=True)
+class Options:
+    """Optional attrs of one op; each method returns one more of them."""
 
     op_name: str
-    attr: str
-    value: Any
+    values: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Definition:
-    """An op definition, sorted the way Java's generator sorts it."""
-
-    def __init__(self, op_name: str) -> None:
-        self.op_name = op_name
-        op_def = tf.Graph().op_def_for_type(op_name)
-        self.inputs = list(op_def.input_arg)
-        self.attrs = {attr.name: attr for attr in op_def.attr}
-        self.lengths = {  # Attrs that hold the length of an input list.
-            arg.number_attr for arg in self.inputs if arg.number_attr
-        }
-        inferred = self.lengths | {
-            name
-            for arg in self.inputs
-            for name in (arg.type_attr, arg.type_list_attr)
-        }
-        self.required, self.optional = [], []
-        for attr in op_def.attr:
-            if attr.HasField("default_value"):
-                self.optional.append(attr.name)
-            elif attr.name not in inferred:
-                self.required.append(attr.name)
-
-    def signature(self) -> inspect.Signature:
-        """Returns the signature of `create` behind the scope."""
-        kind = inspect.Parameter
-        names = [arg.name for arg in self.inputs] + self.required
-        return inspect.Signature(
-            [
-                *(
-                    kind(snake_name(name), kind.POSITIONAL_OR_KEYWORD)
-                    for name in names
-                ),
-                kind("options", kind.VAR_POSITIONAL),
-                *(
-                    kind(snake_name(name), kind.KEYWORD_ONLY, default=None)
-                    for name in self.optional
-                ),
-            ]
-        )
-
-    def read_inputs(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns the inputs; lists have the length that the op asks for."""
-        inputs = {}
-        for arg in self.inputs:
-            label = snake_name(arg.name)
-            value = arguments[label]
-            if _is_list(arg):
-                if isinstance(value, (tf.Tensor, tf.Variable, np.ndarray)):
-                    raise TypeError(
-                        f"{label} must be a list of tensors, got a single one"
-                    )
-                value = list(value)
-            if arg.number_attr:
-                minimum = self.attrs[arg.number_attr].minimum
-                if len(value) < minimum:
-                    # The words are TensorFlow's, as Java users see them.
-                    raise ValueError(
-                        f"Value for attr '{arg.number_attr}' of {len(value)}"
-                        f" must be at least minimum {minimum}"
-                    )
-            inputs[arg.name] = value
-        return inputs
-
-    def read_attrs(
-        self, arguments: Mapping[str, Any], inputs: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        """Returns the attrs to set; a given length must be that of `inputs`."""
-        values = {name: arguments[snake_name(name)] for name in self.required}
-        for option in arguments.get("options", ()):
-            if getattr(option, "op_name", None) != self.op_name:
+def read_inputs(
+    definition: Definition, arguments: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Returns the inputs; lists have the length that the op asks for."""
+    inputs = {}
+    for arg in definition.inputs:
+        label = snake_name(arg.name)
+        value = arguments[label]
+        if arg.number_attr:
+            if not is_list(value):
                 raise TypeError(
-                    f"options must be made for {self.op_name}, got {option!r}"
+                    f"{label} must be a list of tensors, got a single one"
                 )
-            values[option.attr] = option.value
-        for name in self.optional:
-            value = arguments.get(snake_name(name))
-            if value is not None:
-                values[name] = value
-        for arg in self.inputs:
-            if arg.number_attr in values:
-                length = len(inputs[arg.name])
-                given = values.pop(arg.number_attr)
-                if given != length:
-                    # TensorFlow's words again.
-                    raise ValueError(
-                        f"Inconsistent values for attr '{arg.number_attr}'"
-                        f" {length} vs. {given}"
-                    )
-        return {
-            name: _to_bytes(value, snake_name(name))
-            if self.attrs[name].type == "string"
-            else value
-            for name, value in values.items()
-        }
+            value = list(value)
+            minimum = definition.attrs[arg.number_attr].minimum
+            if len(value) < minimum:
+                # The words are TensorFlow's, as Java users see them.
+                raise ValueError(
+                    f"Value for attr '{arg.number_attr}' of {len(value)}"
+                    f" must be at least minimum {minimum}"
+                )
+        inputs[arg.name] = value
+    return inputs
 
-    def convert(
-        self, scope: Scope, name: str, inputs: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        """Returns the inputs as tensors; new nodes are named `name/...`."""
-        env = scope.env()
-        sub_scope = (
-            env.name_scope(name + "/")
-            if isinstance(env, tf.Graph)
-            else contextlib.nullcontext()
+
+def read_attrs(
+    definition: Definition,
+    arguments: Mapping[str, Any],
+    inputs: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Returns the attrs to set; lengths must be those of `inputs`."""
+    values = {name: arguments[snake_name(name)] for name in definition.required}
+    for options in arguments.get("options", ()):
+        if getattr(options, "op_name", None) != definition.op_name:
+            raise TypeError(
+                f"options must be made for {definition.op_name},"
+                f" got {options!r}"
+            )
+        values |= options.values
+    for name in definition.optional:
+        value = arguments.get(snake_name(name))
+        if value is not None:
+            values[name] = value
+    for attr, length in _lengths(definition, inputs).items():
+        _check_length(attr, length, values.pop(attr, length))
+    return {
+        name: _to_bytes(value, snake_name(name))
+        if definition.attrs[name].type == "string"
+        else value
+        for name, value in values.items()
+    }
+
+
+def _lengths(
+    definition: Definition, inputs: Mapping[str, Any]
+) -> dict[str, int]:
+    """Returns the lengths of lists of inputs, by the attrs that hold them."""
+    lengths: dict[str, int] = {}
+    for arg in definition.inputs:
+        if arg.number_attr:
+            length = len(inputs[arg.name])
+            expected = lengths.setdefault(arg.number_attr, length)
+            _check_length(arg.number_attr, expected, length)
+    return lengths
+
+
+def _check_length(attr: str, expected: int, length: int) -> None:
+    if length != expected:
+        # TensorFlow's words again.
+        raise ValueError(
+            f"Inconsistent values for attr '{attr}' {expected} vs. {length}"
         )
 
-        def convert(arg: Any, value: Any, label: str) -> tf.Tensor:
-            dtype = tf.as_dtype(arg.type) if arg.type else None
-            tensor = _to_tensor(value, dtype, label)
-            scope.check_input(tensor, label)
-            if isinstance(value, tf.Variable) and isinstance(env, tf.Graph):
-                read = tensor.op
-                # It must see what a control input of the op assigns.
-                if read.name.startswith(name + "/"):
-                    scope.add_control_inputs(read)
-            return _to_float(tensor, label) if dtype == tf.float32 else tensor
 
-        tensors = {}
-        with sub_scope:
-            for arg in self.inputs:
-                value, label = inputs[arg.name], snake_name(arg.name)
-                tensors[arg.name] = (
-                    [
-                        convert(arg, item, f"{label}[{i}]")
-                        for i, item in enumerate(value)
-                    ]
-                    if _is_list(arg)
-                    else convert(arg, value, label)
-                )
-        return tensors
+def convert(
+    definition: Definition, scope: Scope, name: str, inputs: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Returns the inputs as tensors; new nodes are named `name/...`."""
+    env = scope.env()
+    sub_scope = (
+        env.name_scope(name + "/")
+        if isinstance(env, tf.Graph)
+        else contextlib.nullcontext()
+    )
+
+    def convert(value: Any, arg: Any, label: str) -> tf.Tensor:
+        dtype = tf.as_dtype(arg.type) if arg.type else None
+        tensor = _to_tensor(value, dtype, label)
+        scope.check_input(tensor, label)
+        if isinstance(value, tf.Variable) and isinstance(env, tf.Graph):
+            read = tensor.op
+            # It must see what a control input of the op assigns.
+            if read.name.startswith(name + "/"):
+                scope.add_control_inputs(read)
+        return _to_float(tensor, label) if dtype == tf.float32 else tensor
+
+    tensors = {}
+    with sub_scope:
+        for arg in definition.inputs:
+            value, label = inputs[arg.name], snake_name(arg.name)
+            if arg.number_attr:
+                tensors[arg.name] = [
+                    convert(item, arg, f"{label}[{i}]")
+                    for i, item in enumerate(_typed(definition, arg, value))
+                ]
+            else:
+                tensors[arg.name] = convert(value, arg, label)
+    return tensors
 
 
-def _is_list(arg: Any) -> bool:
-    return bool(arg.number_attr or arg.type_list_attr)
+def _typed(
+    definition: Definition, arg: Any, values: Sequence[Any]
+) -> Sequence[Any]:
+    """Returns `values` with a dtype for empty lists, which have none."""
+    if not arg.type_attr:
+        return values
+    dtypes = [value.dtype for value in values if hasattr(value, "dtype")]
+    dtype = (
+        dtypes[0]
+        if dtypes
+        else definition.attrs[arg.type_attr].default_value.type
+    )
+    return [
+        np.zeros(0, tf.as_dtype(dtype).as_numpy_dtype)
+        if isinstance(value, (list, tuple)) and not value
+        else value
+        for value in values
+    ]
+
+
+def is_list(value: Any) -> bool:
+    """Returns whether `value` is several tensors or values, not a single."""
+    single = (tf.Tensor, tf.Variable, np.ndarray, str, bytes)
+    return isinstance(value, Iterable) and not isinstance(value, single)
 
 
 def _to_bytes(value: Any, label: str) -> bytes:

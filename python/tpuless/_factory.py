@@ -3,25 +3,27 @@
 """Op classes as TensorFlow Java generates them, made from op definitions.
 
 A class below `RawOp` names its op and says what the op is for; `create`,
-options, `Inputs` and the method of `Ops.tpu` follow from the definition that
-TensorFlow has registered. Java's order of arguments does too: the inputs,
-then every attr without a default that the inputs do not decide. Attrs with a
-default are options.
+options, `Inputs` and the methods of the outputs follow from the definition
+that TensorFlow has registered.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import tensorflow as tf
 
-from tpuless._arguments import Definition, Options
+from tpuless import _arguments, _op_docs, _op_methods, _raw_ops
+from tpuless._arguments import Options
+from tpuless._definition import Definition, by_name
 from tpuless._names import java_name, snake_name, with_java_names
-from tpuless._scope import EagerSession, Environment, Scope, TpuOps
+from tpuless._op_inputs import RawOpInputs
+from tpuless._scope import EagerSession, Environment, Scope
 
+_T = TypeVar("_T")
 _RawOp = TypeVar("_RawOp", bound="RawOp")
 
 
@@ -32,18 +34,15 @@ class EagerOperation:
     name: str
     type: str
     env: EagerSession
+    outputs: Sequence[tf.Tensor] = field(default=(), repr=False)
+    attrs: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def get_attr(self, name: str) -> Any:
+        """Returns an attr that was given."""
+        return self.attrs[name]
 
 
 Operation: TypeAlias = tf.Operation | EagerOperation
-
-
-class AttributeMetadata(NamedTuple):
-    """The form of an attr; the sizes are -1 where they mean nothing."""
-
-    is_list: bool
-    list_size: int
-    type: str
-    total_size: int
 
 
 @with_java_names
@@ -52,35 +51,28 @@ class RawOp:
 
     Two wrappers are equal if they wrap the same operation, whatever their
     classes. A subclass sets `OP_NAME`; its own name is the default name of
-    the node, and the two may differ.
+    the node, and the two may differ. If its docstring is one line, the rest
+    is made from the op definition.
     """
 
     OP_NAME: ClassVar[str]
     Inputs: ClassVar[type[RawOpInputs]]
+    create: ClassVar[Any]  # The method that builds the op.
     _definition: ClassVar[Definition]
     _signature: ClassVar[inspect.Signature]
 
     def __init_subclass__(cls) -> None:
+        if not hasattr(cls, "OP_NAME"):
+            return  # A kind of ops.
         cls._definition = Definition(cls.OP_NAME)
-        cls._signature = cls._definition.signature()
-        cls.Inputs = type(
-            "Inputs",
-            (RawOpInputs,),
-            {
-                "__doc__": f"What a {cls.OP_NAME} operation was built from.",
-                "__module__": cls.__module__,
-                "__qualname__": f"{cls.__qualname__}.Inputs",
-                "_op_class": cls,
-            },
+        cls._signature = inspect.Signature(
+            cls._definition.parameters(f"{cls.__name__}.Options")
         )
-        for attr in cls._definition.optional:
-            option = _option_method(cls.OP_NAME, attr)
-            setattr(cls, snake_name(attr), staticmethod(option))
-            setattr(cls, java_name(attr), staticmethod(option))
-        endpoint = _endpoint(cls)
-        setattr(TpuOps, endpoint.__name__, endpoint)
-        java_endpoint = cls.__name__[0].lower() + cls.__name__[1:]
-        setattr(TpuOps, java_endpoint, endpoint)
+        cls.__doc__ = _op_docs.complete(cls.__doc__ or "", cls._definition)
+        cls.create = _op_methods.create_method(cls)
+        _add_options(cls)
+        _add_outputs(cls)
+        _add_inputs(cls)
 
     def __init__(self, operation: Operation) -> None:
         """Wraps an operation that exists.
@@ -99,44 +91,40 @@ class RawOp:
         self._operation = operation
 
     @classmethod
-    def create(
-        cls: type[_RawOp], scope: Scope, *args: Any, **kwargs: Any
+    def _create(
+        cls: type[_RawOp],
+        scope: Scope,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
     ) -> _RawOp:
-        """Adds the op to the scope's graph, or runs it in eager mode.
-
-        The name is used up even if anything below fails, as in Java.
-
-        Args:
-          scope: where and under which name to build it.
-          *args: the inputs, the attrs without default, in the order of the
-            op definition, then any number of options.
-          **kwargs: the same by name, and options by name. An input of
-            float32 takes every float type, NumPy and Python values.
-
-        Returns:
-          The wrapper of the new operation.
-
-        Raises:
-          ValueError: an argument does not fit, or the name is taken.
-          tf.errors.OpError: in eager mode, what the kernel returned.
-        """
+        definition = cls._definition
         arguments = cls._signature.bind(*args, **kwargs).arguments
         name = scope.make_op_name(cls.__name__)
-        inputs = cls._definition.read_inputs(arguments)
-        attrs = cls._definition.read_attrs(arguments, inputs)
-        function = getattr(tf.raw_ops, cls.OP_NAME)
+        inputs = _arguments.read_inputs(definition, arguments)
+        attrs = _arguments.read_attrs(definition, arguments, inputs)
         env = scope.env()
         with scope.building(name):
-            inputs = cls._definition.convert(scope, name, inputs)
+            inputs = _arguments.convert(definition, scope, name, inputs)
             if isinstance(env, EagerSession):
-                function(**inputs, **attrs, name=name)
-                return cls(EagerOperation(name, cls.OP_NAME, env))
+                outputs = _raw_ops.run_op(
+                    cls.OP_NAME, **inputs, **attrs, name=name
+                )
+                return cls(
+                    EagerOperation(name, cls.OP_NAME, env, outputs or (), attrs)
+                )
             # The slash keeps the name as it is.
-            function(**inputs, **attrs, name=name + "/")
+            _raw_ops.run_op(cls.OP_NAME, **inputs, **attrs, name=name + "/")
             operation = env.get_operation_by_name(name)
             scope.add_control_inputs(operation)
         scope.on_op_created(operation)
         return cls(operation)
+
+    def _outputs(self) -> dict[str, Any]:
+        return by_name(
+            self._definition.outputs,
+            self._operation.outputs,
+            self._operation.get_attr,
+        )
 
     def op(self) -> Operation:
         """Returns the operation; in eager mode a record of it."""
@@ -173,133 +161,81 @@ class RawOp:
 
 
 @with_java_names
-class RawOpInputs:
-    """What an operation of a graph was built from, read back.
+class Operand(RawOp):
+    """An op with a single output, which it stands for as an input."""
 
-    The attributes are named like the arguments of `create`: a list of
-    tensors, a tensor, or the value of an attr (a string attr as bytes).
-    `outputs` is the wrapper of the operation.
+    def as_output(self) -> tf.Tensor:
+        """Returns the output."""
+        return self._operation.outputs[0]
+
+    def __tf_tensor__(
+        self, dtype: tf.DType | None = None, name: str | None = None
+    ) -> tf.Tensor:
+        return tf.convert_to_tensor(self.as_output(), dtype, name=name)
+
+
+class IterableOp(RawOp):
+    """An op with one list of outputs, which it iterates over."""
+
+    def __iter__(self) -> Iterator[tf.Tensor]:
+        return iter(self._operation.outputs)
+
+
+def make_op_class(
+    name: str, op_name: str, summary: str, module: str
+) -> type[RawOp]:
+    """Returns the class of an op, as TensorFlow Java has it.
+
+    Args:
+      name: of the class.
+      op_name: the type of the op.
+      summary: the first line of the docstring.
+      module: where the class is found.
     """
-
-    outputs: RawOp
-    _op_class: ClassVar[type[RawOp]]
-
-    def __init__(self, operation: tf.Operation) -> None:
-        """Reads an operation.
-
-        Args:
-          operation: of a graph; an eager one does not keep its inputs.
-
-        Raises:
-          TypeError: `operation` is not of a graph.
-          ValueError: `operation` is of another type.
-        """
-        if not isinstance(operation, tf.Operation):
-            raise TypeError(f"operation must be of a graph, got {operation!r}")
-        self._operation = operation
-        self.outputs = self._op_class(operation)
-        definition = self._op_class._definition
-        values: dict[str, Any] = {}
-        flat = iter(operation.inputs)
-        for arg in definition.inputs:
-            if arg.number_attr:
-                length = operation.get_attr(arg.number_attr)
-                values[arg.name] = [next(flat) for _ in range(length)]
-            elif arg.type_list_attr:
-                types = operation.get_attr(arg.type_list_attr)
-                values[arg.name] = [next(flat) for _ in types]
-            else:
-                values[arg.name] = next(flat)
-        for name in self.attribute_names():
-            values[name] = operation.get_attr(name)
-        for name, value in values.items():
-            setattr(self, snake_name(name), value)
-            setattr(self, java_name(name), value)
-
-    def get_outputs(self) -> RawOp:
-        """Returns `outputs`."""
-        return self.outputs
-
-    def attribute_names(self) -> frozenset[str]:
-        """Returns the names of all attrs but the lengths of input lists."""
-        definition = self._op_class._definition
-        return frozenset(definition.attrs) - definition.lengths
-
-    def attribute_value(self, name: str) -> tf.compat.v1.AttrValue:
-        """Returns the message that holds an attr."""
-        if name not in self._op_class._definition.attrs:
-            raise ValueError(f"unknown attr '{name}' of {self!r}")
-        return self._operation.node_def.attr[name]
-
-    def attribute_values(self) -> dict[str, tf.compat.v1.AttrValue]:
-        """Returns the messages of all `attribute_names`."""
-        return {
-            name: self.attribute_value(name)
-            for name in sorted(self.attribute_names())
-        }
-
-    def attribute_metadata(self, name: str) -> AttributeMetadata:
-        """Returns type and size of an attr."""
-        value = self.attribute_value(name)
-        kind = self._op_class._definition.attrs[name].type
-        strings = value.list.s if value.HasField("list") else [value.s]
-        total = sum(map(len, strings)) if "string" in kind else -1
-        if not value.HasField("list"):
-            return AttributeMetadata(False, -1, kind, total)
-        size = max(len(items) for _, items in value.list.ListFields())
-        return AttributeMetadata(True, size, kind[5:-1], total)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, RawOpInputs):
-            return NotImplemented
-        return self._operation is other._operation
-
-    def __hash__(self) -> int:
-        return hash(self._operation)
-
-    def __repr__(self) -> str:
-        return f"Inputs of {self.outputs}"
+    outputs = _raw_ops.op_def(op_name).output_arg
+    base = RawOp
+    if len(outputs) == 1:
+        base = IterableOp if outputs[0].number_attr else Operand
+    namespace = {"OP_NAME": op_name, "__doc__": summary, "__module__": module}
+    return type(name, (base,), namespace)
 
 
-def _option_method(op_name: str, attr: str) -> Callable[[Any], Options]:
-    def option(value: Any) -> Options:
-        return Options(op_name, attr, value)
-
-    option.__name__ = snake_name(attr)
-    option.__doc__ = f"Returns the option that sets attr '{attr}'."
-    return option
-
-
-def _endpoint(cls: type[RawOp]) -> Callable[..., Any]:
-    def endpoint(self: TpuOps, *args: Any, **kwargs: Any) -> Any:
-        return cls.create(self._scope, *args, **kwargs)
-
-    endpoint.__name__ = snake_name(cls.__name__)
-    endpoint.__doc__ = cls.__doc__
-    return endpoint
+def _add_options(cls: type[RawOp]) -> None:
+    definition = cls._definition
+    if not definition.optional:
+        return
+    options = _nested(cls, Options, "Options", "Optional attrs, in a chain.")
+    for attr in definition.optional:
+        methods = _op_methods.option_methods(options, definition, attr)
+        for name in (snake_name(attr), java_name(attr)):
+            setattr(options, name, methods[0])
+            setattr(cls, name, staticmethod(methods[1]))
 
 
-class SendTPUEmbeddingGradients(RawOp):
-    """Updates the embedding tables with the gradients of the activations.
+def _add_outputs(cls: type[RawOp]) -> None:
+    for arg in cls._definition.outputs:
+        method = _op_methods.output_method(arg)
+        setattr(cls, snake_name(arg.name), method)
+        setattr(cls, java_name(arg.name), method)
 
-    Arguments of `create` after the scope:
-      inputs: gradients, one for each activation that
-        `RecvTPUEmbeddingActivations` returned, in its order and shapes.
-      learning_rates: one scalar for each tag of a dynamic learning rate;
-        empty if all rates are constant.
-      config: the `TPUEmbeddingConfiguration`, as a message or serialized.
-        A `str` is encoded as UTF-8, as in Java; it cannot hold most
-        serialized messages.
-      nn: option; the length of `learning_rates`, if given at all.
 
-    Example:
-        >>> scope = tpuless.Ops.create(tf.Graph()).scope()
-        >>> with scope.env().as_default():
-        ...     gradient = tf.zeros([8, 16])
-        >>> tpuless.SendTPUEmbeddingGradients.create(
-        ...     scope, [gradient], [], b""
-        ... )
-        <SendTPUEmbeddingGradients 'SendTPUEmbeddingGradients'>
-    """
+def _add_inputs(cls: type[RawOp]) -> None:
+    doc = f"What a {cls.OP_NAME} operation was built from."
+    inputs = _nested(cls, RawOpInputs, "Inputs", doc)
+    inputs._op_class = cls
+    inputs.__annotations__ = {"outputs": cls.__name__}
+    for name, read in cls._definition.read_types().items():
+        inputs.__annotations__[snake_name(name)] = read
+        inputs.__annotations__[java_name(name)] = read
 
-    OP_NAME = "SendTPUEmbeddingGradients"
+
+def _nested(cls: type[RawOp], base: type[_T], name: str, doc: str) -> type[_T]:
+    """Returns a new class `cls.name` below `base`."""
+    namespace = {
+        "__doc__": doc,
+        "__module__": cls.__module__,
+        "__qualname__": f"{cls.__qualname__}.{name}",
+    }
+    nested = type(name, (base,), namespace)
+    setattr(cls, name, nested)
+    return nested

@@ -49,9 +49,13 @@ def run_op(op_name: str, /, **arguments: Any) -> Any:
 
 def _apply(op_name: str, name: str | None = None, **arguments: Any) -> Any:
     """Does what the function of `tf.raw_ops` would; inputs are tensors."""
-    if not tf.executing_eagerly():
-        return op_def_library.apply_op(op_name, name=name, **arguments)
     definition = op_def(op_name)
+    if not tf.executing_eagerly():
+        inferred = {arg.type_attr for arg in definition.input_arg}
+        for attr in definition.attr:
+            if attr.HasField("default_value") and attr.name not in inferred:
+                arguments.setdefault(attr.name, None)  # Means the default.
+        return op_def_library.apply_op(op_name, name=name, **arguments)
     inputs: list[tf.Tensor] = []
     attrs: dict[str, Any] = {}
     for arg in definition.input_arg:

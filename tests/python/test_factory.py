@@ -207,7 +207,7 @@ def test_last_option_counts(graph, scope):
 
 
 def test_option_of_another_op_is_refused(graph, scope):
-    option = _factory.Options("Other", "NN", 0)
+    option = tpuless.EnqueueTPUEmbeddingIntegerBatch.device_ordinal(0)
 
     with pytest.raises(TypeError) as error:
         Send.create(scope, [placeholder(graph, "g")], [], CONFIG, option)
@@ -496,76 +496,3 @@ def test_java_names_work(graph):
         "sub/name", ["g", "^c"], 1, 0, device="/device:CPU:0"
     )
     assert exported(other) == node_def(OP, ["g"], 1, 0)
-
-
-# Other ops follow from their definitions.
-
-
-@pytest.fixture
-def endpoints():
-    """Takes back the methods that the classes of a test add."""
-    before = set(vars(_scope.TpuOps))
-    yield
-    for name in set(vars(_scope.TpuOps)) - before:
-        delattr(_scope.TpuOps, name)
-
-
-@pytest.mark.usefixtures("endpoints")
-def test_single_inputs_attrs_and_options_follow_the_definition(graph):
-    class LoadTPUEmbeddingAdagradParameters(_factory.RawOp):
-        OP_NAME = "LoadTPUEmbeddingAdagradParameters"
-
-    ops = tpuless.Ops.create(graph).with_name("load")
-    weights = placeholder(graph, "w", tf.float64)
-
-    op = ops.tpu.load_tpu_embedding_adagrad_parameters(
-        weights,
-        [[0.0] * 3] * 2,
-        2,
-        1,
-        LoadTPUEmbeddingAdagradParameters.tableName("user"),
-        config=CONFIG,
-    )
-
-    node = exported(op)
-    assert node.input == ["load/Cast", "load/Const"]
-    assert node.attr["num_shards"].i == 2
-    assert node.attr["shard_id"].i == 1
-    assert node.attr["table_name"].s == b"user"
-    inputs = op.Inputs(op.op())
-    assert inputs.parameters.op.name == "load/Cast"
-    assert inputs.tableName == inputs.table_name == b"user"
-    assert inputs.table_id == -1
-
-
-@pytest.mark.usefixtures("endpoints")
-def test_default_name_may_differ_from_the_op(scope):
-    class Configure(_factory.RawOp):
-        OP_NAME = "ConfigureTPUEmbedding"
-
-    op = Configure.create(scope, CONFIG)
-
-    assert str(op) == "<ConfigureTPUEmbedding 'Configure'>"
-
-
-@pytest.mark.usefixtures("endpoints")
-def test_list_attrs_have_metadata(graph, scope):
-    class EnqueueTPUEmbeddingSparseBatch(_factory.RawOp):
-        OP_NAME = "EnqueueTPUEmbeddingSparseBatch"
-
-    lists = [[placeholder(graph, name, tf.int32, [1])] for name in "ij"]
-    mode = placeholder(graph, "mode", tf.string, ())
-
-    op = EnqueueTPUEmbeddingSparseBatch.create(
-        scope, *lists, [[1.0]], mode, combiners=["mean"]
-    )
-
-    inputs = op.Inputs(op.op())
-    assert inputs.attribute_metadata("combiners") == (True, 1, "string", 4)
-    assert inputs.attribute_names() == {
-        "T1",
-        "T2",
-        "T3",
-        "device_ordinal",
-        "combiners",
-    }
