@@ -24,7 +24,9 @@ def newest_minor():
     not tf.__version__.startswith(f"{newest_minor()}."),
     reason="the files are written under the newest TensorFlow",
 )
-@pytest.mark.parametrize("script", ["python/write_stub.py"])
+@pytest.mark.parametrize(
+    "script", ["python/write_stub.py", "docs/java_table.py"]
+)
 def test_file_is_what_its_script_writes(script):
     spec = importlib.util.spec_from_file_location("script", ROOT / script)
     module = importlib.util.module_from_spec(spec)
