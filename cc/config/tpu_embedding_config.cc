@@ -46,6 +46,18 @@ Result<Proto> Parse(const std::string& config) {
       config.size(), " bytes that do not parse as one");
 }
 
+// TensorFlow before 2.19 has no such field.
+template <class SpmdSharding>
+auto UsesManualPartitioning(const SpmdSharding& spmd, int)
+    -> decltype(spmd.use_manual_partitioning()) {
+  return spmd.use_manual_partitioning();
+}
+
+template <class SpmdSharding>
+bool UsesManualPartitioning(const SpmdSharding&, ...) {
+  return false;
+}
+
 Status CheckSpmdSharding(const Proto& proto, int64_t num_cores) {
   const auto& spmd = proto.spmd_sharding();
   if (!spmd.enabled()) return Status();
@@ -56,7 +68,7 @@ Status CheckSpmdSharding(const Proto& proto, int64_t num_cores) {
         "number of cores (",
         num_cores, "), got ", cores_per_replica);
   }
-  if (spmd.use_manual_partitioning() && cores_per_replica > 1) {
+  if (UsesManualPartitioning(spmd, 0) && cores_per_replica > 1) {
     return Unimplemented(
         "spmd_sharding.use_manual_partitioning must be false with several "
         "cores a replica (",

@@ -163,28 +163,39 @@ TEST(TpuEmbeddingConfigTest, RefusesTopologiesThatDoNotFit) {
                                 "num_hosts (2), got 3"));
 }
 
-TEST(TpuEmbeddingConfigTest, ChecksSpmdSharding) {
-  const auto parsed = [](int cores_per_replica, bool manual) {
-    return Parsed([&](Proto& proto) {
-      proto.set_num_tensor_cores(4);
-      auto* spmd = proto.mutable_spmd_sharding();
-      spmd->set_enabled(true);
-      spmd->set_num_cores_per_replica(cores_per_replica);
-      spmd->set_use_manual_partitioning(manual);
-    });
-  };
+// Returns four cores, and the sharding of them with `fields` on top.
+auto ParsedSpmdSharding(int cores_per_replica, const std::string& fields = "") {
+  return Parsed([&](Proto& proto) {
+    proto.set_num_tensor_cores(4);
+    auto* spmd = proto.mutable_spmd_sharding();
+    spmd->set_enabled(true);
+    spmd->set_num_cores_per_replica(cores_per_replica);
+    ASSERT_TRUE(spmd->MergeFromString(fields));
+  });
+}
 
-  EXPECT_THAT(parsed(1, true), IsOk());
-  EXPECT_THAT(parsed(2, false), IsOk());
-  EXPECT_THAT(parsed(0, false),
+TEST(TpuEmbeddingConfigTest, ChecksSpmdSharding) {
+  EXPECT_THAT(ParsedSpmdSharding(2), IsOk());
+  EXPECT_THAT(ParsedSpmdSharding(0),
               IsInvalidArgument(
                   "spmd_sharding.num_cores_per_replica must be >= 1 and divide "
                   "the number of cores (4), got 0"));
-  EXPECT_THAT(parsed(3, false),
+  EXPECT_THAT(ParsedSpmdSharding(3),
               IsInvalidArgument(
                   "spmd_sharding.num_cores_per_replica must be >= 1 and divide "
                   "the number of cores (4), got 3"));
-  EXPECT_THAT(parsed(2, true),
+}
+
+TEST(TpuEmbeddingConfigTest, ChecksManualPartitioning) {
+  if (!Proto::SpmdSharding::descriptor()->FindFieldByName(
+          "use_manual_partitioning")) {
+    GTEST_SKIP() << "TensorFlow before 2.19 has no manual partitioning";
+  }
+  // Field 3, by its number: earlier headers lack it.
+  const std::string manual = "\x18\x01";
+
+  EXPECT_THAT(ParsedSpmdSharding(1, manual), IsOk());
+  EXPECT_THAT(ParsedSpmdSharding(2, manual),
               StatusIs(StatusCode::kUnimplemented,
                        "spmd_sharding.use_manual_partitioning must be false "
                        "with several cores a replica (2), got true"));
