@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The tpuless authors
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the kernel library in a JVM.
+"""Tests the kernel library in a JVM, then compares the graphs of Java.
 
     python tests/java/run.py [LIBRARY]
 
@@ -20,6 +20,7 @@ import tpuless
 from tpuless import _build_info
 
 _FOLDER = pathlib.Path(__file__).resolve().parent
+_BUILD = _FOLDER.parents[1] / "build/java"
 
 # TensorFlow's minor version: the release of TF Java that brings it.
 RELEASES = {"2.16": "1.0.0", "2.18": "1.1.0", "2.21": "1.2.0"}
@@ -29,9 +30,11 @@ _TOOLS = {"JDK": "javac", "Maven": "mvn"}
 
 
 def main() -> None:
-    """Runs Maven."""
+    """Runs Maven, then pytest."""
     release = _release(_build_info.TENSORFLOW_VERSION)
     _check_tools()
+    graphs = _BUILD / release / "maven/graphs"
+    shutil.rmtree(graphs, ignore_errors=True)
     properties = [
         f"-Dtensorflow-java.version={release}",
         f"-Dtpuless.library={os.path.abspath(tpuless.library_path())}",
@@ -42,6 +45,7 @@ def main() -> None:
     ]
     maven = ("mvn", "--batch-mode", "--no-transfer-progress")
     _run(*maven, "--file", _FOLDER / "pom.xml", *properties, "test")
+    _run(sys.executable, "-m", "pytest", _FOLDER, f"--java-graphs={graphs}")
 
 
 def _release(tensorflow: str) -> str:
