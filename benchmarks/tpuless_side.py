@@ -19,10 +19,29 @@ from workloads import ADAGRAD_INIT, ADAM_EPSILON, BETA1, BETA2, L1, L2, LR
 
 # Steps in a call of the operation "loop", in which no Python runs.
 LOOP = 100
+# How ids are handed over: by feature, in the op that all others can be put as,
+# or by table.
+FORMS = {
+    "ragged": "ArbitraryTensorBatch",
+    "sparse": "ArbitraryTensorBatch",
+    "dense": "ArbitraryTensorBatch",
+    "ragged by table": "RaggedTensorBatch",
+    "sparse by table": "SparseTensorBatch",
+    "sample indices": "SparseBatch",
+    "integers": "IntegerBatch",
+}
 
 
-def make_config(shape: workloads.Shape, optimizer: str) -> bytes:
-    """Returns the configuration of tables with one feature each."""
+def make_config(
+    shape: workloads.Shape, optimizer: str, by_table: bool = False
+) -> bytes:
+    """Returns the configuration of tables with one feature each.
+
+    Args:
+      shape: Of the tables and the batch.
+      optimizer: Its name, as in `workloads.SLOTS`.
+      by_table: Whether the features are left to the tables.
+    """
     from tensorflow.core.protobuf.tpu import tpu_embedding_configuration_pb2
 
     proto = tpu_embedding_configuration_pb2.TPUEmbeddingConfiguration
@@ -49,9 +68,14 @@ def make_config(shape: workloads.Shape, optimizer: str) -> bytes:
             parameters.ftrl.l1 = L1
             parameters.ftrl.l2 = L2
             parameters.ftrl.lr_power = -0.5
-        config.feature_descriptor.add(
-            name=f"feature{t}", table_id=t, input_shape=[shape.num_samples]
-        )
+        if by_table:
+            table.num_features = 1
+        else:
+            config.feature_descriptor.add(
+                name=f"feature{t}", table_id=t, input_shape=[shape.num_samples]
+            )
+    if by_table:
+        config.batch_size_per_tensor_core = shape.num_samples
     return config.SerializeToString()
 
 
@@ -64,8 +88,17 @@ class TpulessSide(peers.Side):
         optimizer: str,
         threads: int,
         form: str = "ragged",
+        calls_at_once: int = 1,
     ) -> None:
-        """Drops what is configured, then configures and loads."""
+        """Drops what is configured, then configures and loads.
+
+        Args:
+          shape: Of the tables and the batch.
+          optimizer: Its name, as in `workloads.SLOTS`.
+          threads: Those of an op.
+          form: One of `FORMS`.
+          calls_at_once: From so many threads are functions called.
+        """
         super().__init__(shape, optimizer, threads)
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
@@ -73,8 +106,11 @@ class TpulessSide(peers.Side):
         import tpuless
 
         self.tf, self.form = tf, form
+        self.ids_dtype = tf.int32 if form == "integers" else tf.int64
         tf.config.threading.set_intra_op_parallelism_threads(threads)
-        tf.config.threading.set_inter_op_parallelism_threads(threads)
+        tf.config.threading.set_inter_op_parallelism_threads(
+            max(threads, calls_at_once)
+        )
         self.versions = {
             "tpuless": tpuless.__version__,
             "tensorflow": tf.__version__,
@@ -82,7 +118,9 @@ class TpulessSide(peers.Side):
         self.gradients = [tf.constant(g) for g in workloads.make_grads(shape)]
         self.iteration = tf.Variable(0, dtype=tf.int64)
         tpuless.reset()
-        self.config = make_config(shape, optimizer)
+        self.config = make_config(
+            shape, optimizer, FORMS[form] != "ArbitraryTensorBatch"
+        )
         tf.raw_ops.ConfigureTPUEmbedding(config=self.config)
         self._load()
         self._make_functions()
@@ -113,9 +151,9 @@ class TpulessSide(peers.Side):
 
     def _make_functions(self) -> None:
         tf, shape = self.tf, self.shape
-        rank = 1 if self.form == "ragged" else 2
+        rank = 2 if self.form.startswith("sparse") else 1
         positions = tf.TensorSpec([None] * rank, tf.int64)
-        ids = tf.TensorSpec([None], tf.int64)
+        ids = tf.TensorSpec([None], self.ids_dtype)
         batch = ([positions] * shape.num_tables, [ids] * shape.num_tables)
         self._step = tf.function(self._train, input_signature=[batch])
         enqueue, look = (
@@ -163,11 +201,23 @@ class TpulessSide(peers.Side):
 
     def _enqueue(self, batch: Any, mode: str) -> None:
         positions, ids = batch
-        self.tf.raw_ops.EnqueueTPUEmbeddingArbitraryTensorBatch(
-            sample_indices_or_row_splits=positions,
+        name = FORMS[self.form]
+        enqueue = getattr(self.tf.raw_ops, f"EnqueueTPUEmbedding{name}")
+        if name == "IntegerBatch":
+            enqueue(batch=ids, mode_override=mode)
+            return
+        splits = name in ("ArbitraryTensorBatch", "RaggedTensorBatch")
+        where = "sample_indices_or_row_splits" if splits else "sample_indices"
+        if name == "RaggedTensorBatch":
+            where = "sample_splits"
+        arguments = {where: positions}
+        if name in ("RaggedTensorBatch", "SparseTensorBatch"):
+            arguments["table_ids"] = list(range(len(ids)))
+        enqueue(
             embedding_indices=ids,
             aggregation_weights=[self.tf.zeros([0])] * len(ids),
             mode_override=mode,
+            **arguments,
         )
 
     def _receive(self) -> Sequence[Any]:
@@ -190,12 +240,21 @@ class TpulessSide(peers.Side):
     def prepare(self, batch: list[np.ndarray]) -> Any:
         """Returns positions and ids, each one a table."""
         tf, shape = self.tf, self.shape
-        if self.form == "sparse":
+        ids = [tf.constant(each, self.ids_dtype) for each in batch]
+        if self.form.startswith("sparse"):
             sparse = peers.sparse_tensors(tf, shape, batch)
-            return [s.indices for s in sparse], [s.values for s in sparse]
+            return [s.indices for s in sparse], ids
         length = shape.ids_per_sample
-        splits = tf.range(0, shape.num_samples * length + 1, length, tf.int64)
-        return [splits] * len(batch), [tf.constant(ids) for ids in batch]
+        samples = tf.range(shape.num_samples, dtype=tf.int64)
+        positions = {
+            "dense": tf.zeros([0], tf.int64),
+            "integers": tf.zeros([0], tf.int64),
+            "sample indices": tf.repeat(samples, length),
+        }.get(
+            self.form,
+            tf.range(0, shape.num_samples * length + 1, length, tf.int64),
+        )
+        return [positions] * len(batch), ids
 
     def finish(self) -> None:
         """Ends the step of a batch that was only enqueued."""
