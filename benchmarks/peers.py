@@ -111,8 +111,8 @@ class TensorFlowSide(Side):
         self.make_optimizer()
         ids = tf.SparseTensorSpec([shape.num_samples, None], tf.int64)
         signature = [[ids] * shape.num_tables]
-        self._forward = tf.function(self.lookup, input_signature=signature)
-        self._step = tf.function(self.train, input_signature=signature)
+        self._forward = concrete(tf, self.lookup, signature)
+        self._step = concrete(tf, self.train, signature)
 
     def make_variables(self) -> None:
         """Makes the tables as the peer keeps them."""
@@ -256,6 +256,12 @@ class TensorFlowSide(Side):
     def table(self, t: int) -> np.ndarray:
         """Returns the weights of a table as they are."""
         return self.tf_variables[t].numpy()
+
+
+def concrete(tf: Any, function: Any, signature: list[Any]) -> Any:
+    """Returns a function that spends no time on choosing a trace."""
+    traced = tf.function(function, input_signature=signature)
+    return traced.get_concrete_function()
 
 
 def sparse_tensors(

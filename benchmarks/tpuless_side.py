@@ -155,16 +155,15 @@ class TpulessSide(peers.Side):
         positions = tf.TensorSpec([None] * rank, tf.int64)
         ids = tf.TensorSpec([None], self.ids_dtype)
         batch = ([positions] * shape.num_tables, [ids] * shape.num_tables)
-        self._step = tf.function(self._train, input_signature=[batch])
-        enqueue, look = (
-            tf.function(
-                lambda batch, mode=mode: self._enqueue(batch, mode),
-                input_signature=[batch],
-            )
-            for mode in ("train", "inference")
+        self._step = peers.concrete(tf, self._train, [batch])
+        enqueue = peers.concrete(
+            tf, lambda batch: self._enqueue(batch, "train"), [batch]
         )
-        receive = tf.function(self._receive, input_signature=[])
-        send = tf.function(self._send, input_signature=[])
+        look = peers.concrete(
+            tf, lambda batch: self._enqueue(batch, "inference"), [batch]
+        )
+        receive = peers.concrete(tf, self._receive, [])
+        send = peers.concrete(tf, self._send, [])
 
         def time_enqueue(batch: Any) -> Callable[[], Any]:
             self.waiting = True

@@ -16,6 +16,7 @@ Makes the tables and some batches, and trains on the first two for
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -63,6 +64,7 @@ def run(request: dict[str, Any], say: Any) -> None:
     batches = [side.prepare(batch) for batch in raw]
     del raw
     say({"versions": side.versions, "error": error, "unique": float(unique)})
+    gc.disable()
     for line in sys.stdin:
         name, number = line.split()
         batch = batches[int(number) % len(batches)]

@@ -52,7 +52,7 @@ HWY_INLINE void SumColumns(D, const TableUpdate& update, int64_t column,
 
 // Runs the steps of a row update on kVectors vectors of its columns: sum, clip
 // the gradient, decay, optimize, clip the weights. A plain update has one sum
-// and none of the steps around the optimizer's.
+// and none of the steps around the optimizer's, and is of whole rows.
 template <bool kPlain, int kVectors, class D, class Algorithm>
 HWY_INLINE void UpdateColumns(D d, const Algorithm& algorithm,
                               const TableUpdate& update, float* row,
@@ -128,7 +128,8 @@ class RowOptimizer final : public Optimizer {
  private:
   static bool IsPlain(const TableUpdate& update) {
     return update.accumulate && update.weight_decay == 0 &&
-           update.clip_gradients == nullptr && update.clip_weights == nullptr;
+           update.clip_gradients == nullptr && update.clip_weights == nullptr &&
+           update.begin_column == 0 && update.end_column == update.dimension;
   }
 
   // Inlined, or GCC takes it for a function without effects and drops it.
@@ -165,13 +166,14 @@ class RowOptimizer final : public Optimizer {
   HWY_INLINE void UpdateRow(const TableUpdate& update, int64_t row,
                             int64_t begin, int64_t end) const {
     float* at = update.table + row * update.row_stride;
-    ForEachColumns(update.begin_column, update.end_column,
-                   [&](auto d, auto num_vectors, int64_t column) HWY_ATTR {
-                     UpdateColumns<kPlain, num_vectors.value>(
-                         d, algorithm_, update, at, column,
-                         update.contributions + begin,
-                         update.contributions + end);
-                   });
+    const int64_t first = kPlain ? 0 : update.begin_column;
+    const int64_t last = kPlain ? update.dimension : update.end_column;
+    ForEachColumns(
+        first, last, [&](auto d, auto num_vectors, int64_t column) HWY_ATTR {
+          UpdateColumns<kPlain, num_vectors.value>(
+              d, algorithm_, update, at, column, update.contributions + begin,
+              update.contributions + end);
+        });
   }
 
   const Algorithm algorithm_;
