@@ -39,7 +39,7 @@ VIRTUAL_CORES := 1 2 4 8
 .PHONY: help setup build test test-slow test-cc test-python test-java demo \
   lint format wheel bench bench-quick bench-peers bench-cc bench-optimizers \
   bench-virtual-tpu \
-  asan tsan requirements clean
+  asan tsan arm64 requirements clean
 
 help: ## Lists the targets.
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' Makefile | expand -t 18
@@ -134,6 +134,7 @@ bench-cc: $(VENV)/.dev
 
 bench: build $(VENV)/.demo bench-peers bench-cc ## Measures all that is claimed, in half an hour.
 	$(BIN)/python benchmarks/bench.py
+	$(BIN)/python benchmarks/enqueue.py
 	$(BIN)/python benchmarks/load.py
 
 bench-quick: build $(VENV)/.demo bench-peers bench-cc ## Measures the most of it, in three minutes.
@@ -154,6 +155,12 @@ tsan: $(VENV)/.dev ## Tests the engine under ThreadSanitizer.
 	cmake --preset tsan
 	$(PLAIN_ADDRESSES) cmake --build --preset tsan
 	$(PLAIN_ADDRESSES) ctest --preset tsan --parallel $(JOBS)
+
+# Debian has both: g++-aarch64-linux-gnu and qemu-user.
+arm64: $(VENV)/.dev ## Tests the engine for AArch64, by cross compiler and emulator.
+	cmake --preset arm64
+	cmake --build --preset arm64
+	ctest --preset arm64 --parallel $(JOBS)
 
 requirements: $(VENV)/.dev ## Pins all requirements anew.
 	cd requirements && for name in dev demo; do \
