@@ -3,7 +3,7 @@
 """Measures everything that is claimed, and writes it down.
 
     make bench           # half an hour
-    make bench-quick     # three minutes: fewer workloads, rounds and sizes
+    make bench-quick     # three minutes: fewer workloads and rounds
 
 Results go to build/bench/results.json, plots beside them, a table to stdout.
 With --write, the table goes into benchmarks/README.md, between its marks, and
@@ -28,6 +28,8 @@ from compare import Comparison
 HERE = Path(__file__).resolve().parent
 RESULTS = compare.ROOT / "build" / "bench"
 ENGINE_BENCHMARK = compare.ROOT / "build" / "benchmark" / "engine_benchmark"
+PARTS = ["steps", "keras", "others", "overhead", "growth"]
+QUICK_PARTS = ["steps", "others", "overhead"]
 MARKS = ("<!-- bench.py: begin -->", "<!-- bench.py: end -->")
 
 
@@ -202,7 +204,7 @@ class Suite:
     def keras(self) -> None:
         """Compares with Keras 3, whose Adagrad makes gradients dense."""
         goals = {"w1m64": 40, "w5m32": 40, "w200k128": 15, "t26": 30}
-        for name, goal in [] if self.quick else goals.items():
+        for name, goal in goals.items():
             result = self.run(
                 workloads.WORKLOADS[name],
                 {"tpuless": ["step"], "tf-keras3": ["step"]},
@@ -273,9 +275,9 @@ class Suite:
             ],
         }
         points: dict[str, list[tuple[float, float, float]]] = {}
-        for name, sizes in list(series.items())[: 1 if self.quick else None]:
+        for name, sizes in series.items():
             points[name] = []
-            for x, each, ids in sizes[:3] if self.quick else sizes:
+            for x, each, ids in sizes:
                 distinct = distinct_rows(each, ids)
                 one = Comparison(each, "adagrad", ids, 1, {}, 0)
                 cases = [
@@ -286,7 +288,7 @@ class Suite:
                     each,
                     {"tpuless": ["step"], "roofline": cases},
                     ids=ids,
-                    rounds=8,
+                    rounds=6,
                 )
                 sides = result["sides"]
                 step = rounds.quartiles(sides["tpuless"]["seconds"]["step"])
@@ -358,13 +360,15 @@ def main() -> None:
     parser.add_argument(
         "--parts",
         nargs="+",
-        default=["steps", "keras", "others", "overhead", "growth"],
-        choices=["steps", "keras", "others", "overhead", "growth"],
+        default=[],
+        choices=PARTS,
+        help="all of them, or three if quick",
     )
     arguments = parser.parse_args()
     suite = Suite(arguments.quick)
     points: dict[str, list[tuple[float, float, float]]] = {}
-    for part in arguments.parts:
+    parts = QUICK_PARTS if arguments.quick else PARTS
+    for part in arguments.parts or parts:
         if part == "growth":
             points = suite.growth()
         else:
