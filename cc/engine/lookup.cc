@@ -23,10 +23,6 @@ namespace HWY_NAMESPACE {
 // Table rows are asked for this many lookups ahead of their use.
 constexpr int64_t kPrefetchLookups = 16;
 
-// Of tables with more floats (2 GiB), the cache of page addresses holds too few
-// pages, and a prefetch into the second cache gives up without one.
-constexpr int64_t kMostFloatsOfKnownPages = int64_t{1} << 29;
-
 // Rounds to the nearest bucket, as TensorFlow's
 // optimization_parameters.proto says of simulated quantization.
 template <class V>
@@ -90,17 +86,14 @@ void LookupRows(const EmbeddingTable& table, const InputLookups& input,
                 int64_t begin, int64_t end, float* output) {
   const bool gains = !input.gains.empty();
   const int64_t num_ids = input.row_splits[end] - input.row_splits[begin];
-  const bool first_cache = num_ids < 2 * (end - begin) ||
-                           table.config().vocabulary_size * table.row_stride() >
-                               kMostFloatsOfKnownPages;
-  const auto rows =
-      table.config().quantization
-          ? (gains ? RowsOf<true, true, kSecondCache>
-                   : RowsOf<false, true, kSecondCache>)
-          : (gains ? (first_cache ? RowsOf<true, false, kFirstCache>
-                                  : RowsOf<true, false, kSecondCache>)
-                   : (first_cache ? RowsOf<false, false, kFirstCache>
-                                  : RowsOf<false, false, kSecondCache>));
+  const bool few = num_ids < 2 * (end - begin);
+  const auto rows = table.config().quantization
+                        ? (gains ? RowsOf<true, true, kSecondCache>
+                                 : RowsOf<false, true, kSecondCache>)
+                        : (gains ? (few ? RowsOf<true, false, kFirstCache>
+                                        : RowsOf<true, false, kSecondCache>)
+                                 : (few ? RowsOf<false, false, kFirstCache>
+                                        : RowsOf<false, false, kSecondCache>));
   rows(table, input, begin, end, output);
 }
 
