@@ -56,19 +56,16 @@ def measure_parts(
         side.prepare(batch)
         for batch in workloads.make_batches(shape, "uniform", 4)
     ]
-    times = {"enqueue": rounds.Times(), "step": rounds.Times()}
-    for k in range(-WARMUP, num_rounds):
-        batch = batches[k % len(batches)]
-        enqueue = side.operations["enqueue"](batch)
-        if k < 0:
-            enqueue()
-            side.finish()
-            side.step(batch)
-            continue
-        times["enqueue"].call(enqueue)
-        side.finish()
-        times["step"].call(side.step, batch)
-    return times
+    return rounds.interleave(
+        {
+            "enqueue": lambda k: side.operations["enqueue"](batches[k % 4])(),
+            "finish": lambda k: side.finish(),
+            "step": lambda k: side.step(batches[k % 4]),
+        },
+        num_rounds,
+        WARMUP,
+        alternate=False,
+    )
 
 
 def measure_beside(request: dict[str, Any]) -> dict[str, Any]:
@@ -99,28 +96,26 @@ def measure_beside(request: dict[str, Any]) -> dict[str, Any]:
             loss = tf.reduce_sum(x)
         return tape.gradient(loss, kernels)
 
-    times = {name: rounds.Times() for name in ("dense", "enqueue", "both")}
+    enqueue = side.operations["enqueue"]
     with ThreadPoolExecutor(1) as other:
 
-        def both(enqueue: Any) -> None:
-            enqueued = other.submit(enqueue)
+        def both() -> None:
+            enqueued = other.submit(enqueue(batch))
             dense()
             enqueued.result()
 
-        for k in range(-WARMUP, request["rounds"]):
-            for name, call in (
-                ("dense", lambda _: dense()),
-                ("enqueue", lambda enqueue: enqueue()),
-                ("both", both),
-            ):
-                enqueue = side.operations["enqueue"](batch)
-                if k < 0:
-                    call(enqueue)
-                else:
-                    times[name].call(call, enqueue)
-                if name == "dense":
-                    enqueue()
-                side.finish()
+        times = rounds.interleave(
+            {
+                "dense": lambda k: dense(),
+                "enqueue": lambda k: enqueue(batch)(),
+                "finish": lambda k: side.finish(),
+                "both": lambda k: both(),
+                "finish both": lambda k: side.finish(),
+            },
+            request["rounds"],
+            WARMUP,
+            alternate=False,
+        )
     return {
         "benchmark": "enqueue beside a dense model",
         "seconds": {name: each.summary() for name, each in times.items()},
@@ -146,8 +141,8 @@ def report_share(result: dict[str, Any]) -> str:
 def report_beside(result: dict[str, Any]) -> str:
     """Returns a line for people."""
     seconds = ", ".join(
-        f"{name} {rounds.spread(each['wall'], 1e3)}"
-        for name, each in result["seconds"].items()
+        f"{name} {rounds.spread(result['seconds'][name]['wall'], 1e3)}"
+        for name in ("dense", "enqueue", "both")
     )
     ratio = rounds.spread(result["ratio"]["wall"])
     return f"{seconds} ms: {ratio} times the dense model alone"

@@ -30,6 +30,13 @@ FORMS = {
     "sample indices": "SparseBatch",
     "integers": "IntegerBatch",
 }
+# The argument that says which sample an id belongs to, of ops that have one.
+POSITIONS = {
+    "ArbitraryTensorBatch": "sample_indices_or_row_splits",
+    "RaggedTensorBatch": "sample_splits",
+    "SparseTensorBatch": "sample_indices",
+    "SparseBatch": "sample_indices",
+}
 
 
 def make_config(
@@ -205,11 +212,7 @@ class TpulessSide(peers.Side):
         if name == "IntegerBatch":
             enqueue(batch=ids, mode_override=mode)
             return
-        splits = name in ("ArbitraryTensorBatch", "RaggedTensorBatch")
-        where = "sample_indices_or_row_splits" if splits else "sample_indices"
-        if name == "RaggedTensorBatch":
-            where = "sample_splits"
-        arguments = {where: positions}
+        arguments = {POSITIONS[name]: positions}
         if name in ("RaggedTensorBatch", "SparseTensorBatch"):
             arguments["table_ids"] = list(range(len(ids)))
         enqueue(
@@ -244,15 +247,15 @@ class TpulessSide(peers.Side):
             sparse = peers.sparse_tensors(tf, shape, batch)
             return [s.indices for s in sparse], ids
         length = shape.ids_per_sample
-        samples = tf.range(shape.num_samples, dtype=tf.int64)
-        positions = {
-            "dense": tf.zeros([0], tf.int64),
-            "integers": tf.zeros([0], tf.int64),
-            "sample indices": tf.repeat(samples, length),
-        }.get(
-            self.form,
-            tf.range(0, shape.num_samples * length + 1, length, tf.int64),
-        )
+        if self.form in ("dense", "integers"):
+            positions = tf.zeros([0], tf.int64)
+        elif self.form == "sample indices":
+            positions = tf.repeat(
+                tf.range(shape.num_samples, dtype=tf.int64), length
+            )
+        else:
+            end = shape.num_samples * length + 1
+            positions = tf.range(0, end, length, tf.int64)
         return [positions] * len(batch), ids
 
     def finish(self) -> None:
