@@ -101,6 +101,7 @@ class Suite:
         ids: str = "uniform",
         threads: int = 1,
         rounds: int = 20,
+        steady: int = 0,
     ) -> dict[str, Any]:
         """Runs one comparison, fewer rounds of it if quick."""
         comparison = Comparison(
@@ -110,6 +111,7 @@ class Suite:
             threads,
             operations,
             max(4, rounds // 4) if self.quick else rounds,
+            steady,
         )
         result = compare.run(comparison)
         print(compare.report(result), file=sys.stderr, flush=True)
@@ -215,12 +217,18 @@ class Suite:
     def others(self) -> None:
         """Compares other sizes and optimizers."""
         shape = workloads.WORKLOADS["w1m64"]
+        small = shape._replace(vocabulary_size=10_000)
         sizes = [
-            ("w1m64, batch 16384", shape._replace(num_samples=16384)),
-            ("w1m64, 10,000 rows", shape._replace(vocabulary_size=10_000)),
+            ("w1m64, batch 16384", shape._replace(num_samples=16384), 0),
+            ("w1m64, 10,000 rows", small, 0),
+            ("w1m64, 10,000 rows, steady", small, 2),
         ]
-        for name, each in [] if self.quick else sizes:
-            result = self.run(each, {"tpuless": ["step"], "fbgemm": ["step"]})
+        for name, each, steady in [] if self.quick else sizes:
+            result = self.run(
+                each,
+                {"tpuless": ["step"], "fbgemm": ["step"]},
+                steady=steady,
+            )
             self.claim(name, result, "step", "fbgemm", 3)
         optimizers = [("sgd", "fbgemm", 2), ("adam", "tf-raw", 8)]
         optimizers.append(("ftrl", "tf-raw", 8))

@@ -11,7 +11,10 @@ bench-peers` makes; tpuless runs in this one. All first train on the same two
 batches, and must agree with float64 (agreement.py). Then each round gives every
 operation of every side its turn with a batch of the round, odd rounds the other
 way around. Batches come around after twelve rounds, when the caches have lost
-their rows. A summary goes to stderr, one line of JSON to stdout.
+their rows. A turn follows one of another process, which has emptied the caches:
+where the tables fit them, --steady 2 lets two turns go before each one that
+counts, as steps of a training do. A summary goes to stderr, one line of JSON to
+stdout.
 """
 
 from __future__ import annotations
@@ -47,6 +50,8 @@ class Comparison(NamedTuple):
       operations: By side, "tpuless", a peer, or "roofline", whose operations
         are its cases as `roofline_case` makes them.
       rounds: How many count.
+      steady: How many turns of the same side, with other batches, go before
+        each one that counts.
     """
 
     shape: workloads.Shape
@@ -55,6 +60,7 @@ class Comparison(NamedTuple):
     threads: int
     operations: dict[str, Sequence[str]]
     rounds: int
+    steady: int = 0
 
 
 class Process:
@@ -207,7 +213,8 @@ def _rounds(
     ]
     for k in range(-WARMUP, comparison.rounds):
         for side, name in turns[:: -1 if k % 2 else 1]:
-            told = processes[side].ask(f"{name} {k % NUM_BATCHES}")
+            for batch in range(k - comparison.steady, k + 1):
+                told = processes[side].ask(f"{name} {batch % NUM_BATCHES}")
             if k < 0:
                 continue
             if side == "roofline":
@@ -224,7 +231,8 @@ def report(result: dict[str, Any]) -> str:
     """Returns a few lines for people: times, and how often tpuless's."""
     lines = [
         f"{result['shape']}, {result['optimizer']}, {result['ids']} ids,"
-        f" {result['threads']} thread(s), {result['rounds']} rounds"
+        f" {result['threads']} thread(s), {result['rounds']} rounds, each"
+        f" after {result['steady']} more turns"
     ]
     own = next(iter(result["sides"].values()))["seconds"]
     for side, told in result["sides"].items():
@@ -260,6 +268,9 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument(
+        "--steady", type=int, default=0, help="turns before one that counts"
+    )
+    parser.add_argument(
         "--sides", nargs="+", default=["tpuless", "fbgemm", "tf-raw"]
     )
     parser.add_argument("--operations", nargs="+", default=["step", "forward"])
@@ -279,6 +290,7 @@ def main() -> None:
             arguments.threads,
             dict.fromkeys(arguments.sides, arguments.operations),
             arguments.rounds,
+            arguments.steady,
         )
     )
     print(report(result), file=sys.stderr)

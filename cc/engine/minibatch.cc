@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The tpuless authors
 // SPDX-License-Identifier: Apache-2.0
-// Grouping of lookups by table row: a stable radix sort of their ids.
+// Grouping of lookups by table row: a stable radix sort of their ids, or for
+// small tables a counter a row.
 #include "cc/engine/minibatch.h"
 
 #include <algorithm>
@@ -13,10 +14,11 @@ namespace tpuless {
 namespace {
 
 // Digits of a radix sort: counters of more would not stay in the first cache.
-// Still, one pass is sooner done than two, if that makes the digit a bit
-// longer.
 constexpr int kMostDigitBits = 12;
-constexpr int kMostBitsAtOnce = 14;
+// Tables of so many rows have a counter a row, unless most would stay 0: what
+// that saves is more than the first cache gives.
+constexpr int64_t kMostCountedRows = 16384;
+constexpr int64_t kMostCountersAnId = 4;
 // So few keys are sorted sooner than that many counters are cleared.
 constexpr size_t kFewKeys = 256;
 
@@ -40,9 +42,7 @@ void Sort(int num_bits, SortRoom<Word>& room) {
     return;
   }
   room.sorted.resize(keys.size());
-  const int num_passes = num_bits <= kMostBitsAtOnce
-                             ? 1
-                             : (num_bits + kMostDigitBits - 1) / kMostDigitBits;
+  const int num_passes = (num_bits + kMostDigitBits - 1) / kMostDigitBits;
   const int digit_bits = (num_bits + num_passes - 1) / num_passes;
   const Word mask = (Word{1} << digit_bits) - 1;
   for (int pass = 0; pass < num_passes; ++pass) {
@@ -150,6 +150,41 @@ void GroupAny(const std::vector<const InputLookups*>& inputs, size_t num_ids,
   CutIntoGroups(room.keys, [&](Word i) { return contributions[i]; }, groups);
 }
 
+// Counts the ids of each row, and then puts each contribution in its place.
+void GroupByCounting(const std::vector<const InputLookups*>& inputs,
+                     size_t num_ids, int64_t vocabulary_size,
+                     std::vector<uint32_t>& ends, RowGroups& groups) {
+  ends.assign(vocabulary_size, 0);
+  for (const InputLookups* input : inputs) {
+    for (const int64_t id : input->ids) ++ends[id];
+  }
+  const size_t most_rows = std::min<size_t>(num_ids, vocabulary_size);
+  groups.row_ids.resize(most_rows + 1);
+  groups.row_starts.resize(most_rows + 1);
+  size_t num_rows = 0;
+  uint32_t start = 0;
+  for (int64_t row = 0; row < vocabulary_size; ++row) {
+    // Written for every row; the next one overwrites it, if none is looked up.
+    groups.row_ids[num_rows] = row;
+    groups.row_starts[num_rows] = start;
+    num_rows += ends[row] != 0;
+    start += std::exchange(ends[row], start);
+  }
+  groups.row_ids.resize(num_rows);
+  groups.row_starts.resize(num_rows + 1);
+  groups.row_starts[num_rows] = start;
+  groups.contributions.resize(num_ids);
+  ForEachOutputRow(inputs, [&](const InputLookups& input, int64_t row) {
+    Contribution contribution = {input.output_row(row),
+                                 static_cast<int32_t>(input.output), 1.0f};
+    for (int64_t k = input.row_splits[row]; k < input.row_splits[row + 1];
+         ++k) {
+      if (!input.gains.empty()) contribution.gain = input.gains[k];
+      groups.contributions[ends[input.ids[k]]++] = contribution;
+    }
+  });
+}
+
 template <class Word>
 void Group(const std::vector<const InputLookups*>& inputs, size_t num_ids,
            int64_t vocabulary_size, Workspace& workspace, RowGroups& groups) {
@@ -169,15 +204,19 @@ void GroupByRow(const std::vector<const InputLookups*>& inputs,
                 int64_t vocabulary_size, Workspace& workspace,
                 RowGroups& groups) {
   constexpr int64_t kSmall = std::numeric_limits<uint32_t>::max();
-  size_t num_ids = 0;
+  int64_t num_ids = 0;
   bool small = vocabulary_size <= kSmall;
   for (const InputLookups* input : inputs) {
-    num_ids += input->ids.size();
+    num_ids += static_cast<int64_t>(input->ids.size());
     // Payloads are numbers of ids or rows of outputs.
-    small = small && static_cast<int64_t>(num_ids) <= kSmall &&
+    small = small && num_ids <= kSmall &&
             input->num_rows() / input->width * input->stride <= kSmall;
   }
-  if (small) {
+  if (small && vocabulary_size <= kMostCountedRows &&
+      vocabulary_size <= num_ids * kMostCountersAnId) {
+    GroupByCounting(inputs, num_ids, vocabulary_size, workspace.narrow.starts,
+                    groups);
+  } else if (small) {
     Group<uint32_t>(inputs, num_ids, vocabulary_size, workspace, groups);
   } else {
     Group<uint64_t>(inputs, num_ids, vocabulary_size, workspace, groups);

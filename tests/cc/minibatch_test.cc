@@ -117,11 +117,11 @@ TEST_P(GroupByRowTest, OneInputWithoutGainsEqualsAStableSort) {
 
 constexpr int64_t kOne = 1;
 INSTANTIATE_TEST_SUITE_P(VocabularySizes, GroupByRowTest,
-                         ::testing::Values(1, 2, 3, 100, 4095, 4096, 4097,
-                                           kOne << 24, (kOne << 24) + 1,
-                                           (kOne << 32) - 1, kOne << 32,
-                                           (kOne << 32) + 1, kOne << 33,
-                                           kOne << 44, kOne << 62));
+                         ::testing::Values(1, 2, 3, 100, 4095, 4096, 4097, 8800,
+                                           8801, 12000, 12001, kOne << 24,
+                                           (kOne << 24) + 1, (kOne << 32) - 1,
+                                           kOne << 32, (kOne << 32) + 1,
+                                           kOne << 33, kOne << 44, kOne << 62));
 
 TEST(GroupByRowEdgesTest, TheLargestIdsOfEitherRangeAreSorted) {
   for (const int64_t size : {(kOne << 32) - 1, kOne << 40, kOne << 62}) {
@@ -133,6 +133,21 @@ TEST(GroupByRowEdgesTest, TheLargestIdsOfEitherRangeAreSorted) {
 
     EXPECT_THAT(groups.row_ids, ElementsAre(0, size / 2, size - 1));
     EXPECT_THAT(groups.row_starts, ElementsAre(0, 1, 2, 4));
+  }
+}
+
+// The largest table with a counter a row, and the smallest one without.
+TEST(GroupByRowEdgesTest, ManyIdsOfASmallTableAreSorted) {
+  std::mt19937_64 random(5);
+  for (const int64_t size : {16383, 16384, 16385}) {
+    InputLookups input = RandomInput(2, 0, 5000, size, random);
+    input.ids[17] = 0;
+    input.ids[4000] = size - 1;
+    for (const bool weighted : {true, false}) {
+      if (!weighted) input.gains.clear();
+
+      EXPECT_EQ(Entries(GroupsOf({input}, 0, size)), Sorted({input}, 0));
+    }
   }
 }
 
