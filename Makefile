@@ -36,8 +36,8 @@ VIRTUAL_CORES := 1 2 4 8
 .DELETE_ON_ERROR:
 # Recipes run many jobs of their own, in one build folder.
 .NOTPARALLEL:
-.PHONY: help setup build test test-slow test-cc test-python test-java demo \
-  lint format wheel bench bench-quick bench-peers bench-cc bench-optimizers \
+.PHONY: help setup build test test-slow test-cc test-python test-java matrix \
+  demo lint format wheel bench bench-quick bench-peers bench-cc bench-optimizers \
   bench-virtual-tpu \
   asan tsan arm64 requirements clean
 
@@ -78,25 +78,17 @@ test-python: build $(VENV)/.demo ## Runs the Python tests but the slow ones.
 	  TPULESS_CORES=$$cores $(PYTEST) tests/virtual_tpu || exit; \
 	done
 
-# A release of TF Java in an environment of its own, with a build for its
-# TensorFlow; the one in python/tpuless/ is for another and must be refused.
-build/java/%/.built: tests/java/requirements-%.txt build/.built \
-  $(wildcard python/tpuless/*.py)
-	$(PYTHON) requirements/install.py build/java/$*/venv $<
-	@echo "Building for TF Java $*; the first time takes some minutes."
-	CMAKE_ARGS= TPULESS_BUILD_DIR=build/java/$*/cmake \
-	  build/java/$*/venv/bin/python -m pip install --quiet \
-	  --no-build-isolation --no-deps .
-	@touch $@
-
+# Of tests/matrix.py: the library in python/tpuless/ must be refused by others.
 ifdef TF_JAVA
-test-java: build/java/$(TF_JAVA)/.built
-	build/java/$(TF_JAVA)/venv/bin/python tests/java/run.py \
-	  python/tpuless/libtpuless_ops.so
+test-java: build
+	$(PYTHON) tests/matrix.py --java $(TF_JAVA)
 else
 test-java: build ## Runs tests in a JVM, by JDK and Maven; TF_JAVA=1.1.0 chooses TF Java.
 	$(BIN)/python tests/java/run.py
 endif
+
+matrix: ## Builds and tests with every TensorFlow minor; TF=2.18.1 chooses one.
+	$(PYTHON) tests/matrix.py $(TF)
 
 test-slow: build $(VENV)/.demo ## Runs the slow tests alone: builds and installs of all kinds.
 	$(PYTEST) -m slow --timeout 3600
@@ -174,10 +166,10 @@ requirements: $(VENV)/.dev ## Pins all requirements anew.
 	  --no-emit-index-url --custom-compile-command "make requirements" \
 	  $$(test $$name = tfra || echo --overrides ../requirements/overrides.txt) \
 	  requirements-$$name.in -o requirements-$$name.txt || exit; done
-	cd tests/java && uv pip compile --quiet --universal \
-	  --python-version 3.10 --no-emit-index-url \
-	  --custom-compile-command "make requirements" \
-	  requirements-1.1.0.in -o requirements-1.1.0.txt
+	cd requirements && for name in matrix/*.in; do \
+	  uv pip compile --upgrade --quiet --universal --python-version 3.10 \
+	  --no-emit-index-url --custom-compile-command "make requirements" \
+	  --overrides overrides.txt $$name -o $${name%.in}.txt || exit; done
 
 clean: ## Removes what was built; .venv/ stays.
 	rm -rf build dist python/*.egg-info python/tensorflow-plugins

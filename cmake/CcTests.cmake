@@ -1,9 +1,12 @@
 # SPDX-FileCopyrightText: The tpuless authors
 # SPDX-License-Identifier: Apache-2.0
 # One binary a file in tests/cc/. The test of a file in cc/config/ is built
-# where TensorFlow is; all others see the engine alone.
+# where TensorFlow is, and by the target tensorflow_tests; all others see the
+# engine alone, which is the same with every TensorFlow.
 
 include(GoogleTest)
+
+add_custom_target(tensorflow_tests)
 
 file(GLOB cc_tests CONFIGURE_DEPENDS tests/cc/*_test.cc)
 foreach(source IN LISTS cc_tests)
@@ -24,6 +27,10 @@ foreach(source IN LISTS cc_tests)
   )
   if(is_config_test)
     target_link_libraries(${name} PRIVATE tpuless_config tpuless_tensorflow)
+    add_dependencies(tensorflow_tests ${name})
+    set(label "tensorflow")
+  else()
+    set(label "engine")
   endif()
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 300)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 300 PROPERTIES LABELS ${label})
 endforeach()

@@ -17,13 +17,11 @@ import subprocess
 import sys
 
 import tpuless
+from releases import RELEASES
 from tpuless import _build_info
 
 _FOLDER = pathlib.Path(__file__).resolve().parent
 _BUILD = _FOLDER.parents[1] / "build/java"
-
-# TensorFlow's minor version: the release of TF Java that brings it.
-RELEASES = {"2.16": "1.0.0", "2.18": "1.1.0", "2.21": "1.2.0"}
 
 # What the tests need: its command.
 _TOOLS = {"JDK": "javac", "Maven": "mvn"}

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import requires
 from tensorflow.core.protobuf.tpu import tpu_embedding_configuration_pb2
 
 _Configuration = tpu_embedding_configuration_pb2.TPUEmbeddingConfiguration
@@ -55,7 +56,7 @@ def table(
     Limits are (lower, upper), None where there is none; `quantization` is
     (lower, upper, num_buckets). A `tag` takes the place of `learning_rate`;
     a `step_counter` among the hyperparameters is a tag, too. An `optimizer`
-    of None leaves it out.
+    of None leaves it out. Skips the test where TensorFlow lacks the optimizer.
     """
     message = _Configuration.TableDescriptor(
         name=name,
@@ -65,6 +66,7 @@ def table(
     )
     parameters = message.optimization_parameters
     if optimizer is not None:
+        requires.optimizers(optimizer)
         getattr(parameters, optimizer).SetInParent()
         _set_hyperparameters(
             getattr(parameters, optimizer), hyperparameters or {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import configs
 import numpy as np
+import requires
 from hypothesis import strategies as st
 from reference_optimizers import OPTIMIZERS
 
@@ -173,7 +174,8 @@ def tables(draw, name, num_features, rate_tag, step_tag):
       rate_tag: The tag of a dynamic learning rate, or None.
       step_tag: The tag of a step counter.
     """
-    optimizer = draw(st.sampled_from(sorted(HYPERPARAMETERS)))
+    known = requires.OPTIMIZERS & {*HYPERPARAMETERS}
+    optimizer = draw(st.sampled_from(sorted(known)))
     hyperparameters = draw(HYPERPARAMETERS[optimizer])
     dimension = draw(st.sampled_from([1, 2, 7, 8, 9, 17]))
     if optimizer == "frequency_estimator":

@@ -12,6 +12,7 @@ import re
 import types
 
 import pytest
+import requires
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -42,6 +43,7 @@ def test_readme_code_prints_what_the_readme_says():
     assert printed.getvalue() == expected
 
 
+@requires.newest_tensorflow
 def test_table_of_ops_is_that_of_this_build():
     ops_table = load_ops_table()
 

@@ -6,24 +6,14 @@ from __future__ import annotations
 
 import importlib.util
 import pathlib
-import re
 
 import pytest
-import tensorflow as tf
+import requires
 
 ROOT = pathlib.Path(__file__).parents[2]
 
 
-def newest_minor():
-    """Returns the TensorFlow that the package names."""
-    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    return re.search(r"tensorflow-cpu==(\d+\.\d+)\.", text)[1]
-
-
-@pytest.mark.skipif(
-    not tf.__version__.startswith(f"{newest_minor()}."),
-    reason="the files are written under the newest TensorFlow",
-)
+@requires.newest_tensorflow
 @pytest.mark.parametrize(
     "script", ["python/write_stub.py", "docs/java_table.py"]
 )

@@ -8,6 +8,7 @@ import golden
 import numpy as np
 import pytest
 import raw_ops
+import requires
 from tpuless import _engine
 
 pytestmark = [
@@ -58,6 +59,7 @@ def _run(backend, vector):
 @pytest.mark.parametrize("entry", golden.index(), ids=lambda entry: entry.name)
 @pytest.mark.parametrize("backend", raw_ops.BACKENDS, ids=lambda b: b.name)
 def test_results_are_those_of_the_vector(entry, backend):
+    requires.optimizers(*entry.optimizers)
     vector = golden.read(entry.name)
 
     _run(
@@ -71,6 +73,8 @@ def test_results_are_those_of_the_vector(entry, backend):
 def test_an_experimental_optimizer_is_refused_without_the_option(
     entry, backend
 ):
+    requires.optimizers(*entry.optimizers)
+
     with raw_ops.refused(
         backend.error("UNIMPLEMENTED"),
         f"table 't0': optimizer '{entry.optimizers[0]}' is experimental, no "

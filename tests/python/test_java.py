@@ -50,4 +50,4 @@ def test_documented_releases_are_those_of_the_tests():
 
     rows = re.findall(r"^\| (\d+\.\d+)\S* \| (\d+\.\d+\.\d+) \|", page, re.M)
 
-    assert dict(rows) == load("run").RELEASES
+    assert dict(rows) == load("releases").RELEASES

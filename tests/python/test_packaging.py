@@ -20,6 +20,7 @@ import zipfile
 from typing import Any
 
 import pytest
+import tpuless
 from tpuless import _build_info
 from tpuless._version import __version__
 
@@ -28,6 +29,8 @@ pytestmark = pytest.mark.timeout(3600)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "python" / "tpuless"
+# The one that is tested: of `make build` the same, of tests/matrix.py not.
+INSTALLED = pathlib.Path(tpuless.__file__).parent
 SITE_PACKAGES = sysconfig.get_path("platlib")
 
 # The one that setup.py takes.
@@ -259,11 +262,11 @@ def test_cmake_without_tensorflow_is_refused(tmp_path):
 # What is built can be imported, and holds what it should.
 
 
-@pytest.mark.parametrize("folder", [ROOT, ROOT / "python", pathlib.Path("/")])
+@pytest.mark.parametrize("folder", [ROOT, INSTALLED.parent, pathlib.Path("/")])
 def test_import_works_from_any_folder(folder):
     output = succeed(sys.executable, "-c", IMPORT, cwd=folder)
 
-    assert output.strip() == str(PACKAGE / "__init__.py")
+    assert output.strip() == str(INSTALLED / "__init__.py")
 
 
 @pytest.fixture(scope="module")
@@ -273,7 +276,7 @@ def wheel(tmp_path_factory) -> pathlib.Path:
     succeed(
         *(sys.executable, "-m", "pip", "wheel", "--no-build-isolation"),
         *("--no-deps", "--wheel-dir", folder, ROOT),
-        TPULESS_BUILD_DIR="build/make",
+        TPULESS_BUILD_DIR=os.environ.get("TPULESS_BUILD_DIR", "build/make"),
         CMAKE_ARGS="-DTPULESS_BUILD_TESTS=ON",
     )
     (path,) = folder.glob("*.whl")
@@ -296,7 +299,7 @@ def test_wheel_holds_the_package_and_nothing_else(wheel):
         f"tpuless/{path.name}"
         for pattern in ("*.py", "*.pyi", "py.typed")
         for path in PACKAGE.glob(pattern)
-    }
+    } | {"tpuless/_build_info.py"}
 
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
     assert libraries == {

@@ -5,6 +5,7 @@
 import keras
 import numpy as np
 import pytest
+import requires
 import tensorflow as tf
 
 pytestmark = pytest.mark.timeout(300)
@@ -71,6 +72,7 @@ def test_mixed_precision(strategy):
 
 
 def test_checkpoints_of_a_callback(strategy, tmp_path):
+    requires.tensorflow("2.17", "reads of Keras 3 variables on the host")
     batch = 8 * strategy.num_replicas_in_sync
     path = str(tmp_path / "{epoch}.weights.h5")
     callback = keras.callbacks.ModelCheckpoint(path, save_weights_only=True)
