@@ -37,9 +37,8 @@ VIRTUAL_CORES := 1 2 4 8
 # Recipes run many jobs of their own, in one build folder.
 .NOTPARALLEL:
 .PHONY: help setup build test test-slow test-cc test-python test-java matrix \
-  demo lint format wheel bench bench-quick bench-peers bench-cc bench-optimizers \
-  bench-virtual-tpu \
-  asan tsan arm64 requirements clean
+  demo lint format wheel bazel bench bench-quick bench-peers bench-cc \
+  bench-optimizers bench-virtual-tpu asan tsan arm64 requirements clean
 
 help: ## Lists the targets.
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' Makefile | expand -t 18
@@ -110,6 +109,14 @@ wheel: build ## Makes dist/*.whl, for this machine and as manylinux.
 	auditwheel repair --wheel-dir dist --exclude libtensorflow_cc.so.2 \
 	  --exclude libtensorflow_framework.so.2 dist/tpuless-*-linux_*.whl
 
+# No server stays behind. Bazel takes the Python of the path, with TensorFlow.
+bazel: $(VENV)/.dev ## Builds and tests with Bazel, which Debian has as bazel-bootstrap.
+	@command -v bazel >/dev/null || { echo "tpuless needs Bazel 4.2.3 or" \
+	  "later, found none; 'apt-get install bazel-bootstrap' gives it on" \
+	  "Debian" >&2; exit 1; }
+	bazel --batch test --jobs=$(JOBS) //...
+	$(BIN)/python bazel/run_python_tests.py
+
 build/peers/.%: benchmarks/requirements-%.txt
 	$(PYTHON) requirements/install.py build/peers/$* $<
 	@touch $@
@@ -172,5 +179,5 @@ requirements: $(VENV)/.dev ## Pins all requirements anew.
 	  --overrides overrides.txt $$name -o $${name%.in}.txt || exit; done
 
 clean: ## Removes what was built; .venv/ stays.
-	rm -rf build dist python/*.egg-info python/tensorflow-plugins
+	rm -rf build dist bazel-* python/*.egg-info python/tensorflow-plugins
 	rm -f python/tpuless/*.so python/tpuless/_build_info.py

@@ -65,6 +65,21 @@ class CMakeBuild(build_ext):
         )
 
 
+def _version() -> str:
+    """Returns the release, and for which TensorFlow where that is asked for.
+
+    Only who passes a wheel on asks, as `make wheel` does: pip refuses an sdist
+    whose build gives another version than the name of its file.
+    """
+    text = (_PACKAGE / "_version.py").read_text(encoding="utf-8")
+    found = re.search(r'^__version__ = "(.*)"$', text, re.MULTILINE)
+    assert found is not None
+    if not os.environ.get("TPULESS_LABEL"):
+        return found[1]
+    major, minor = _tensorflow_version().split(".")[:2]
+    return f"{found[1]}+tf{major}.{minor}"
+
+
 def _check_platform() -> None:
     machine = platform.machine()
     if sys.platform != "linux" or machine not in ("x86_64", "aarch64"):
@@ -118,16 +133,20 @@ def _generator() -> list[str]:
     return ["-G", "Unix Makefiles"]
 
 
-def _build_folder() -> Path:
-    """Returns a fixed folder, so that only what changed is built again."""
+def _tensorflow_version() -> str:
     tensorflow = find_tensorflow()
     if tensorflow is None:
         raise SystemExit(
             "tpuless needs TensorFlow 2.16 or later, found none in "
             f"{sys.executable}; 'pip install tensorflow-cpu' gives it"
         )
+    return tensorflow[1]
+
+
+def _build_folder() -> Path:
+    """Returns a fixed folder, so that only what changed is built again."""
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
-    name = f"cmake-{python}-tf{tensorflow[1]}"
+    name = f"cmake-{python}-tf{_tensorflow_version()}"
     return _ROOT / (os.environ.get("TPULESS_BUILD_DIR") or f"build/{name}")
 
 
@@ -170,6 +189,7 @@ def _run(*command: str | Path) -> None:
 
 
 setup(
+    version=_version(),
     # Here, because setuptools before 77 and after it read different forms in
     # pyproject.toml, and this one alike.
     license="Apache-2.0",

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The tpuless authors
 # SPDX-License-Identifier: Apache-2.0
-"""The compiler flags of cmake/CompileOptions.cmake, for Bazel."""
+"""The flags of CMake, for Bazel; a test compares them."""
 
 COPTS = [
     "-O3",
@@ -15,4 +15,11 @@ TENSORFLOW_COPTS = [
     "-DNDEBUG",
     "-D_GLIBCXX_USE_CXX11_ABI=1",
     "-DEIGEN_MAX_ALIGN_BYTES=64",
+]
+
+# Of a library that is loaded beside TensorFlow.
+LINKOPTS = [
+    "-Wl,--as-needed",
+    "-Wl,--exclude-libs,ALL",
+    "-Wl,-rpath,$$ORIGIN/../tensorflow",
 ]

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from google.protobuf import text_format
 from tensorflow.core.protobuf.tpu import tpu_embedding_configuration_pb2
 
-from tpuless import _engine, virtual_tpu
+from tpuless import _build_info, _engine, virtual_tpu
 from tpuless._version import __version__
 
 
@@ -42,7 +42,10 @@ def _make_parser() -> argparse.ArgumentParser:
         prog="tpuless", description="TPU embeddings without a TPU."
     )
     parser.add_argument(
-        "--version", action="version", version=f"tpuless {__version__}"
+        "--version",
+        action="version",
+        version=f"tpuless {__version__} for TensorFlow "
+        f"{_build_info.TENSORFLOW_VERSION}",
     )
     commands = parser.add_subparsers(
         dest="command", metavar="COMMAND", required=True

@@ -8,7 +8,7 @@ import sys
 import configs
 import pytest
 from google.protobuf import text_format
-from tpuless import _cli, _engine
+from tpuless import _build_info, _cli, _engine
 from tpuless._version import __version__
 
 _ADAM = {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-7}
@@ -215,4 +215,7 @@ def test_the_package_runs_as_the_command():
         timeout=120,
     )
 
-    assert result.stdout == f"tpuless {__version__}\n"
+    assert result.stdout == (
+        f"tpuless {__version__} for TensorFlow "
+        f"{_build_info.TENSORFLOW_VERSION}\n"
+    )

@@ -1,176 +1,33 @@
 # SPDX-FileCopyrightText: The tpuless authors
 # SPDX-License-Identifier: Apache-2.0
-"""The build files agree, say what is missing, and give what can be imported.
+"""A build says what is missing, and gives what can be imported.
 
-The wheel is built here in the build folder of `make`; every other way to
-install is `slow`, because each compiles everything.
+Most ways to install are `slow`, because each compiles everything.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
 import pathlib
-import re
 import shutil
-import subprocess
 import sys
-import sysconfig
-import zipfile
-from typing import Any
 
 import pytest
-import tpuless
+from builds import (
+    CLEAN,
+    CMAKE,
+    IMPORT,
+    INSTALLED,
+    ROOT,
+    copy_source,
+    make_venv,
+    run,
+    succeed,
+)
 from tpuless import _build_info
 from tpuless._version import __version__
 
 # Some compile everything, perhaps on a busy machine.
 pytestmark = pytest.mark.timeout(3600)
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PACKAGE = ROOT / "python" / "tpuless"
-# The one that is tested: of `make build` the same, of tests/matrix.py not.
-INSTALLED = pathlib.Path(tpuless.__file__).parent
-SITE_PACKAGES = sysconfig.get_path("platlib")
-
-# The one that setup.py takes.
-CMAKE = (
-    shutil.which("cmake", path=sysconfig.get_path("scripts"))
-    or shutil.which("cmake")
-    or "cmake"
-)
-
-# One name from each library.
-IMPORT = "import tpuless; tpuless.Simulator; print(tpuless.__file__)"
-
-
-def read(name: str) -> str:
-    return (ROOT / name).read_text(encoding="utf-8")
-
-
-def run(
-    *command: Any, cwd: pathlib.Path = ROOT, **environ: str
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [str(word) for word in command],
-        cwd=cwd,
-        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", **environ},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def succeed(*command: Any, **arguments: Any) -> str:
-    result = run(*command, **arguments)
-    assert result.returncode == 0, result.stdout + result.stderr
-    return result.stdout
-
-
-# The build files agree.
-
-
-def glob(patterns: list[str]) -> list[str]:
-    return sorted(
-        str(path.relative_to(ROOT))
-        for pattern in patterns
-        for path in ROOT.glob(pattern)
-    )
-
-
-def bazel_sources() -> dict[str, list[str]]:
-    """The .cc files of each target of BUILD, which is valid Python too."""
-    sources = {}
-
-    def target(name: str, srcs: list[str], **_: Any) -> None:
-        sources[name] = sorted(src for src in srcs if src.endswith(".cc"))
-
-    def ignore(*_: Any, **__: Any) -> None:
-        pass
-
-    names = {
-        "cc_binary": target,
-        "cc_library": target,
-        "cc_test": target,
-        "exports_files": ignore,
-        "glob": glob,
-        "load": ignore,
-        "package": ignore,
-    }
-    exec(read("bazel/flags.bzl"), names)
-    exec(read("BUILD"), names)
-    return sources
-
-
-def cmake_sources() -> dict[str, list[str]]:
-    """The .cc files of each file(GLOB ...) of CMake."""
-    files = ["CMakeLists.txt", *glob(["cmake/*.cmake"])]
-    found = re.findall(
-        r"file\(\s*GLOB\s+(\w+)\s+CONFIGURE_DEPENDS\s+([^)]*)\)",
-        "".join(map(read, files)),
-    )
-    return {name: glob(patterns.split()) for name, patterns in found}
-
-
-def test_bazel_and_cmake_compile_the_same_sources():
-    bazel, cmake = bazel_sources(), cmake_sources()
-
-    assert bazel.pop("engine") == cmake["engine_sources"]
-    assert bazel.pop("config") == cmake["config_sources"]
-    assert bazel.pop("libtpuless_ops.so") == cmake["ops_sources"]
-    assert bazel.pop("_engine.so") == cmake["pybind_sources"]
-    assert bazel.pop("libtpuless_plugin.so") == cmake["plugin_sources"]
-    assert sorted(sum(bazel.values(), [])) == cmake["cc_tests"]
-
-
-def test_every_source_is_compiled():
-    compiled = sum(cmake_sources().values(), [])
-
-    assert sorted(compiled) == glob(["**/cc/**/*.cc"])
-
-
-def test_third_party_archives_have_the_sums_that_all_builds_expect():
-    archives = {
-        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in (ROOT / "third_party").glob("*.tar.gz")
-    }
-
-    for name, digest in archives.items():
-        assert f"{digest}  {name}\n" in read("third_party/README.md")
-        project, version = name.removesuffix(".tar.gz").rsplit("-", 1)
-        assert re.search(
-            rf"\b{project}\s+{re.escape(version)}\s+{digest}\b",
-            read("cmake/Dependencies.cmake"),
-        )
-    bazel = re.findall(
-        r'third_party/([^"]+)".*?sha256 = "(\w+)"',
-        read("bazel/repositories.bzl"),
-        re.DOTALL,
-    )
-    assert {"highway-1.0.3.tar.gz", "googletest-1.12.1.tar.gz"} == {
-        name for name, digest in bazel if archives[name] == digest
-    }
-
-
-def test_all_files_name_one_tensorflow_minor():
-    minor = re.escape(".".join(_pinned_tensorflow().split(".")[:2]))
-
-    pins = re.findall(r"tensorflow-cpu==([\d.*]+)", read("pyproject.toml"))
-    pins += re.findall(r"tensorflow-cpu==(\S+)", read("requirements/dev.in"))
-
-    assert len(pins) == 3
-    assert all(re.fullmatch(minor + r"\.\*", pin) for pin in pins)
-
-
-def _pinned_tensorflow() -> str:
-    found = re.search(r"tensorflow-cpu==(\S+)", read("requirements/dev.txt"))
-    assert found is not None
-    return found[1]
-
-
-def test_bazel_names_the_version_of_the_package():
-    assert f'version = "{__version__}"' in read("MODULE.bazel")
-
 
 # A build says in one sentence what it lacks.
 
@@ -269,165 +126,17 @@ def test_import_works_from_any_folder(folder):
     assert output.strip() == str(INSTALLED / "__init__.py")
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory) -> pathlib.Path:
-    """A wheel from the build folder of `make`, which is mostly built."""
-    folder = tmp_path_factory.mktemp("wheel")
-    succeed(
-        *(sys.executable, "-m", "pip", "wheel", "--no-build-isolation"),
-        *("--no-deps", "--wheel-dir", folder, ROOT),
-        TPULESS_BUILD_DIR=os.environ.get("TPULESS_BUILD_DIR", "build/make"),
-        CMAKE_ARGS="-DTPULESS_BUILD_TESTS=ON",
-    )
-    (path,) = folder.glob("*.whl")
-    return path
-
-
-def test_wheel_is_for_one_python_and_platform(wheel):
-    python = f"cp{sys.version_info.major}{sys.version_info.minor}"
-    platform = sysconfig.get_platform().replace("-", "_")
-
-    assert wheel.name == (
-        f"tpuless-{__version__}-{python}-{python}-{platform}.whl"
-    )
-
-
-def test_wheel_holds_the_package_and_nothing_else(wheel):
-    names = zipfile.ZipFile(wheel).namelist()
-    libraries = {name for name in names if ".so" in name}
-    sources = {
-        f"tpuless/{path.name}"
-        for pattern in ("*.py", "*.pyi", "py.typed")
-        for path in PACKAGE.glob(pattern)
-    } | {"tpuless/_build_info.py"}
-
-    suffix = sysconfig.get_config_var("EXT_SUFFIX")
-    assert libraries == {
-        "tensorflow-plugins/libtpuless_plugin.so",
-        f"tpuless/_engine{suffix}",
-        "tpuless/libtpuless_ops.so",
-    }
-    packaged = {name for name in names if ".dist-info/" not in name}
-    assert packaged - libraries == sources
-    assert wheel.stat().st_size < 20e6
-
-
-def test_wheel_names_no_folder_of_this_machine(wheel, tmp_path):
-    zipfile.ZipFile(wheel).extractall(tmp_path)
-
-    for library in tmp_path.glob("*/*.so"):
-        dynamic = succeed("readelf", "--dynamic", "--wide", library)
-        paths = re.findall(r"(?:RPATH|RUNPATH).*\[(.*)\]", dynamic)
-        is_plugin = library.parent.name == "tensorflow-plugins"
-        assert paths == ([] if is_plugin else ["$ORIGIN/../tensorflow"])
-        content = library.read_bytes()
-        assert str(ROOT).encode() not in content
-        assert SITE_PACKAGES.encode() not in content
-
-
-def test_wheel_needs_no_library_but_those_of_tensorflow_and_the_system(
-    wheel, tmp_path
-):
-    zipfile.ZipFile(wheel).extractall(tmp_path)
-
-    for library in tmp_path.glob("*/*.so"):
-        dynamic = succeed("readelf", "--dynamic", "--wide", library)
-        needed = set(re.findall(r"NEEDED.*\[(.*)\]", dynamic))
-        assert needed <= {
-            "ld-linux-aarch64.so.1",
-            "ld-linux-x86-64.so.2",
-            "libc.so.6",
-            "libgcc_s.so.1",
-            "libm.so.6",
-            "libpthread.so.0",
-            "libstdc++.so.6",
-            "libtensorflow_cc.so.2",
-            "libtensorflow_framework.so.2",
-        }
-
-
-def test_wheel_can_be_imported(wheel, tmp_path):
-    succeed(
-        *(sys.executable, "-m", "pip", "install", "--no-deps"),
-        *("--target", tmp_path, wheel),
-    )
-
-    output = succeed(
-        sys.executable, "-c", IMPORT, cwd=tmp_path, PYTHONPATH=str(tmp_path)
-    )
-
-    assert output.strip() == str(tmp_path / "tpuless" / "__init__.py")
-
-
-def test_wheel_gives_virtual_cores_to_a_script_that_is_unaware(wheel, tmp_path):
-    folder = tmp_path / "site-packages"  # As TensorFlow knows such folders.
-    succeed(
-        *(sys.executable, "-m", "pip", "install", "--no-deps"),
-        *("--target", folder, wheel),
-    )
-    code = "import tensorflow as tf; print(tf.config.list_logical_devices())"
-
-    def list_devices(cores: str) -> str:
-        return succeed(
-            *(sys.executable, "-c", code),
-            cwd=tmp_path,
-            PYTHONPATH=str(folder),
-            TPULESS_CORES=cores,
-        )
-
-    assert "TPU" not in list_devices("")
-    assert "/device:TPU:1" in list_devices("2")
-
-
 # Every way to install, from nothing.
-
-
-def make_venv(folder: pathlib.Path, *packages: str) -> pathlib.Path:
-    """Makes a virtual environment that sees packages of this one.
-
-    With no packages named it sees all of them but tpuless, whose editable
-    install is a .pth file, and those are not followed.
-    """
-    succeed(sys.executable, "-m", "venv", "--without-pip", folder)
-    python = folder / "bin" / "python"
-    site = succeed(
-        *(
-            python,
-            "-c",
-            "import sysconfig; print(sysconfig.get_path('purelib'))",
-        )
-    ).strip()
-    for package in packages:
-        os.symlink(
-            pathlib.Path(SITE_PACKAGES) / package, pathlib.Path(site) / package
-        )
-    if not packages:
-        (pathlib.Path(site) / "all.pth").write_text(SITE_PACKAGES + "\n")
-    return python
 
 
 @pytest.fixture
 def source(tmp_path) -> pathlib.Path:
-    """A copy of the source tree without anything built."""
-    return pathlib.Path(
-        shutil.copytree(
-            ROOT,
-            tmp_path / "source",
-            ignore=shutil.ignore_patterns(
-                *(".git", ".venv", "build", "dist", "*.so", "_build_info.py"),
-                *("*.egg-info", "*_cache", "__pycache__", "bazel-*"),
-            ),
-        )
-    )
+    return copy_source(tmp_path / "source")
 
 
 def check_import(python: pathlib.Path, *folders: pathlib.Path, **environ: str):
     for folder in folders:
         succeed(python, "-c", IMPORT, cwd=folder, **environ)
-
-
-# Of `make`, not for these.
-CLEAN = {"TPULESS_BUILD_DIR": "", "CMAKE_ARGS": ""}
 
 
 @pytest.mark.slow
@@ -465,20 +174,30 @@ def test_isolated_editable_install_can_be_built_again(source, tmp_path):
 
 
 @pytest.mark.slow
-def test_sdist_can_be_installed(source, tmp_path):
+@pytest.mark.parametrize("isolated", [False, True])
+def test_sdist_can_be_installed(isolated, source, tmp_path):
     python = make_venv(tmp_path / "venv")
+    # What makes an sdist has no TensorFlow.
+    bare = make_venv(tmp_path / "bare", "setuptools")
     code = "import setuptools.build_meta as b; b.build_sdist('dist')"
-    succeed(python, "-c", code, cwd=source)
-    (sdist,) = (source / "dist").glob("*.tar.gz")
+    succeed(bare, "-c", code, cwd=source)
+    (sdist,) = (source / "dist").iterdir()
+    assert sdist.name == f"tpuless-{__version__}.tar.gz"
+    if isolated:
+        arguments = [sdist]
+    else:  # As from an index: pip compares the version with the name.
+        arguments = ["--no-build-isolation", "--no-index"]
+        arguments += [f"--find-links={sdist.parent}", "tpuless"]
+    shutil.move(source / "python", tmp_path / "out-of-reach")
 
     succeed(
         *(python, "-m", "pip", "install", "--ignore-installed", "--no-deps"),
-        *("--no-build-isolation", sdist),
+        *arguments,
         cwd=tmp_path,
         **CLEAN,
     )
 
-    check_import(python, tmp_path, source)
+    check_import(python, tmp_path)
 
 
 @pytest.mark.slow
