@@ -37,7 +37,7 @@ VIRTUAL_CORES := 1 2 4 8
 # Recipes run many jobs of their own, in one build folder.
 .NOTPARALLEL:
 .PHONY: help setup build test test-slow test-cc test-python test-java matrix \
-  demo lint format wheel bazel bench bench-quick bench-peers bench-cc \
+  demo lint format wheel sdist bazel bench bench-quick bench-peers bench-cc \
   bench-optimizers bench-virtual-tpu asan tsan arm64 requirements clean
 
 help: ## Lists the targets.
@@ -103,11 +103,19 @@ format: $(VENV)/.dev ## Formats what git tracks.
 	-pre-commit run --all-files gersemi
 	-pre-commit run --all-files ruff-format
 
-wheel: build ## Makes dist/*.whl, for this machine and as manylinux.
-	$(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps \
-	  --wheel-dir dist .
+wheel: $(VENV)/.dev ## Makes dist/*.whl for the TensorFlow in .venv/, as manylinux.
+	rm -rf build/wheel dist/tpuless-*.whl
+	@echo "Building; the first time takes some minutes."
+	TPULESS_LABEL=1 $(BIN)/python -m pip wheel --quiet --no-build-isolation \
+	  --no-deps --wheel-dir build/wheel .
 	auditwheel repair --wheel-dir dist --exclude libtensorflow_cc.so.2 \
-	  --exclude libtensorflow_framework.so.2 dist/tpuless-*-linux_*.whl
+	  --exclude libtensorflow_framework.so.2 build/wheel/*.whl
+	@ls -l dist/*.whl
+
+sdist: $(VENV)/.dev ## Makes dist/*.tar.gz, for any TensorFlow.
+	rm -f dist/tpuless-*.tar.gz
+	$(BIN)/python -c 'from setuptools import build_meta; \
+	  build_meta.build_sdist("dist")'
 
 # No server stays behind. Bazel takes the Python of the path, with TensorFlow.
 bazel: $(VENV)/.dev ## Builds and tests with Bazel, which Debian has as bazel-bootstrap.
