@@ -114,14 +114,14 @@ def wheel(tmp_path_factory) -> pathlib.Path:
         CMAKE_ARGS="-DTPULESS_BUILD_TESTS=ON",
     )
     (path,) = built.glob("*.whl")
-    (command,) = re.findall(
-        r"^\tauditwheel (repair .*) --wheel-dir dist (.*) build/wheel/",
+    (options,) = re.findall(
+        r"^\tauditwheel repair --wheel-dir dist (.*) build/wheel/",
         read("Makefile").replace("\\\n", " "),
         re.MULTILINE,
     )
     succeed(
-        *(sys.executable, "-m", "auditwheel"),
-        *" ".join(command).split(),
+        *(sys.executable, "-m", "auditwheel", "repair"),
+        *options.split(),
         *("--wheel-dir", repaired, path),
         PATH=f"{sysconfig.get_path('scripts')}:{os.environ['PATH']}",
     )
