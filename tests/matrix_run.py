@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -193,10 +194,11 @@ class Run:
         # Nothing but what is installed is to be found.
         environ.pop("PYTHONPATH", None)
         sys.stdout.flush()
-        if not subprocess.run(
-            words, cwd=_ROOT, env=environ, check=False
-        ).returncode:
+        result = subprocess.run(words, cwd=_ROOT, env=environ, check=False)
+        if not result.returncode:
             return True
+        if result.returncode < 0:  # Then the command itself said nothing.
+            print(f"{step}: ended by {signal.Signals(-result.returncode).name}")
         self._failed.append(step)
         return False
 

@@ -83,9 +83,9 @@ class Model:
         }
         return tensors, lists
 
-    def directions(self, seed):
+    def directions(self, step, core):
         """Returns what each activation is multiplied with in the loss."""
-        rng = np.random.default_rng([seed, 7])
+        rng = np.random.default_rng([step, core, 7])
         shapes = [(BATCH, DIM)] * 3 + [(BATCH, 3, DIM)]
         return tuple(
             rng.standard_normal(shape).astype(np.float32) for shape in shapes
@@ -160,9 +160,7 @@ def train(model, steps=STEPS, enqueue_in_program=False):
     results = []
     for k in range(steps):
         features = model.per_core(lambda core, k=k: model.batch([k, core])[0])
-        directions = model.per_core(
-            lambda core, k=k: model.directions([k, core])
-        )
+        directions = model.per_core(lambda core, k=k: model.directions(k, core))
         activations = step(features, directions)
         results.append(
             [

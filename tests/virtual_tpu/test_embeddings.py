@@ -45,7 +45,7 @@ def _expect(model, rates=(), steps=STEPS):
         results.append([oracle.receive(core) for core in model.cores])
         for core in model.cores:
             oracle.send(
-                model.directions([k, core]),
+                model.directions(k, core),
                 [np.float32(rate(k)) for rate in rates],
                 core,
             )
@@ -153,7 +153,7 @@ def test_learning_rate_that_is_a_function(strategy):
     for k in range(STEPS):
         activations = train(
             model.per_core(lambda core, k=k: model.batch([k, core])[0]),
-            model.per_core(lambda core, k=k: model.directions([k, core])),
+            model.per_core(lambda core, k=k: model.directions(k, core)),
         )
         results.append(
             [
