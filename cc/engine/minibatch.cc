@@ -188,7 +188,7 @@ void GroupByCounting(const std::vector<const InputLookups*>& inputs,
 template <class Word>
 void Group(const std::vector<const InputLookups*>& inputs, size_t num_ids,
            int64_t vocabulary_size, Workspace& workspace, RowGroups& groups) {
-  int num_bits = 0;
+  int num_bits = 1;
   while ((vocabulary_size - 1) >> num_bits > 0) ++num_bits;
   SortRoom<Word>& room = RoomOf(workspace, Word());
   if (inputs.size() == 1 && inputs[0]->gains.empty()) {

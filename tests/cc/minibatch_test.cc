@@ -151,6 +151,15 @@ TEST(GroupByRowEdgesTest, ManyIdsOfASmallTableAreSorted) {
   }
 }
 
+// Of outputs with more rows than 32 bits count.
+TEST(GroupByRowEdgesTest, ManyIdsOfATableOfOneRowAreSorted) {
+  std::mt19937_64 random(9);
+  InputLookups input = RandomInput(0, 0, 300, 1, random);
+  input.stride = kOne << 33;
+
+  EXPECT_EQ(Entries(GroupsOf({input}, 0, 1)), Sorted({input}, 0));
+}
+
 TEST(GroupByRowEdgesTest, InputsOfOneOutputComeByTheirOutputRows) {
   InputLookups first, second;
   first.stride = second.stride = 2;
