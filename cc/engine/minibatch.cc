@@ -83,6 +83,21 @@ void ForEachOutputRow(const std::vector<const InputLookups*>& inputs,
   }
 }
 
+// Calls visit(id, contribution) for all ids, in the order of their output rows.
+template <class Visit>
+void ForEachContribution(const std::vector<const InputLookups*>& inputs,
+                         const Visit& visit) {
+  ForEachOutputRow(inputs, [&](const InputLookups& input, int64_t row) {
+    Contribution contribution = {input.output_row(row),
+                                 static_cast<int32_t>(input.output), 1.0f};
+    for (int64_t k = input.row_splits[row]; k < input.row_splits[row + 1];
+         ++k) {
+      if (!input.gains.empty()) contribution.gain = input.gains[k];
+      visit(input.ids[k], contribution);
+    }
+  });
+}
+
 // Writes the groups of sorted keys, whose payloads contribution() knows.
 template <class Word, class ContributionOf>
 void CutIntoGroups(const std::vector<SortKey<Word>>& keys,
@@ -136,15 +151,10 @@ void GroupAny(const std::vector<const InputLookups*>& inputs, size_t num_ids,
   room.keys.reserve(num_ids);
   contributions.clear();
   contributions.reserve(num_ids);
-  ForEachOutputRow(inputs, [&](const InputLookups& input, int64_t row) {
-    const int64_t output_row = input.output_row(row);
-    for (int64_t k = input.row_splits[row]; k < input.row_splits[row + 1];
-         ++k) {
-      room.keys.push_back({static_cast<Word>(input.ids[k]),
-                           static_cast<Word>(contributions.size())});
-      contributions.push_back({output_row, static_cast<int32_t>(input.output),
-                               input.gains.empty() ? 1.0f : input.gains[k]});
-    }
+  ForEachContribution(inputs, [&](int64_t id, const Contribution& each) {
+    room.keys.push_back(
+        {static_cast<Word>(id), static_cast<Word>(contributions.size())});
+    contributions.push_back(each);
   });
   Sort(num_bits, room);
   CutIntoGroups(room.keys, [&](Word i) { return contributions[i]; }, groups);
@@ -174,14 +184,8 @@ void GroupByCounting(const std::vector<const InputLookups*>& inputs,
   groups.row_starts.resize(num_rows + 1);
   groups.row_starts[num_rows] = start;
   groups.contributions.resize(num_ids);
-  ForEachOutputRow(inputs, [&](const InputLookups& input, int64_t row) {
-    Contribution contribution = {input.output_row(row),
-                                 static_cast<int32_t>(input.output), 1.0f};
-    for (int64_t k = input.row_splits[row]; k < input.row_splits[row + 1];
-         ++k) {
-      if (!input.gains.empty()) contribution.gain = input.gains[k];
-      groups.contributions[ends[input.ids[k]]++] = contribution;
-    }
+  ForEachContribution(inputs, [&](int64_t id, const Contribution& each) {
+    groups.contributions[ends[id]++] = each;
   });
 }
 
