@@ -19,6 +19,14 @@ _CONFIGURATION = (
     tpu_embedding_configuration_pb2.TPUEmbeddingConfiguration.DESCRIPTOR
 )
 
+
+def minor_of(version: str) -> tuple[int, ...]:
+    """Returns the minor version of a version: (2, 21) of "2.21.0"."""
+    return tuple(map(int, version.split(".")[:2]))
+
+
+MINOR = minor_of(tf.__version__)
+
 # All that the message of this TensorFlow has a field for.
 OPTIMIZERS = frozenset(
     field.name for field in _PARAMETERS.oneofs_by_name["parameters"].fields
@@ -28,15 +36,15 @@ _SPMD_FIELDS = _CONFIGURATION.fields_by_name[
 ].message_type.fields_by_name
 
 
-def _newest_minor() -> str:
+def _newest_minor() -> tuple[int, ...]:
     """Returns the one that the package names."""
     path = pathlib.Path(__file__).parents[2] / "pyproject.toml"
     text = path.read_text(encoding="utf-8")
-    return re.findall(r"tensorflow-cpu==(\d+\.\d+)\.", text)[0]
+    return minor_of(re.findall(r"tensorflow-cpu==(\d+\.\d+)\.", text)[0])
 
 
 newest_tensorflow = pytest.mark.skipif(
-    not tf.__version__.startswith(f"{_newest_minor()}."),
+    _newest_minor() != MINOR,
     reason="the file is written under the newest TensorFlow",
 )
 
@@ -52,11 +60,9 @@ def spmd_field(name: str) -> None:
     _skip_unless(name in _SPMD_FIELDS, f"spmd_sharding.{name}")
 
 
-def tensorflow(minor: str, for_what: str) -> None:
+def tensorflow(version: str, for_what: str) -> None:
     """Skips the test before this minor version, which mended something."""
-    found = tuple(map(int, tf.__version__.split(".")[:2]))
-    needed = tuple(map(int, minor.split(".")))
-    _skip_unless(found >= needed, for_what)
+    _skip_unless(minor_of(version) <= MINOR, for_what)
 
 
 def _skip_unless(has_it: bool, what: str) -> None:
