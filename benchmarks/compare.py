@@ -229,11 +229,13 @@ def _rounds(
 
 def report(result: dict[str, Any]) -> str:
     """Returns a few lines for people: times, and how often tpuless's."""
-    lines = [
+    heading = (
         f"{result['shape']}, {result['optimizer']}, {result['ids']} ids,"
-        f" {result['threads']} thread(s), {result['rounds']} rounds, each"
-        f" after {result['steady']} more turns"
-    ]
+        f" {result['threads']} thread(s), {result['rounds']} rounds"
+    )
+    if result["steady"]:
+        heading += f", each after {result['steady']} more turns"
+    lines = [heading]
     own = next(iter(result["sides"].values()))["seconds"]
     for side, told in result["sides"].items():
         for name, seconds in told["seconds"].items():

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import numpy as np
+import replicas
 import tensorflow as tf
 
 embedding = tf.tpu.experimental.embedding
@@ -92,9 +93,7 @@ class Model:
         )
 
     def per_core(self, make):
-        return self.strategy.experimental_distribute_values_from_function(
-            lambda context: make(context.replica_id_in_sync_group)
-        )
+        return replicas.per_replica(self.strategy, make)
 
     def look_up(self, batches):
         """Returns the activations of one batch of each of some cores.
@@ -113,10 +112,7 @@ class Model:
             )
         )
         return [
-            [
-                np.array(self.strategy.experimental_local_results(each)[core])
-                for each in activations
-            ]
+            [replicas.values(self.strategy, each)[core] for each in activations]
             for core in range(len(batches))
         ]
 
@@ -165,9 +161,7 @@ def train(model, steps=STEPS, enqueue_in_program=False):
         results.append(
             [
                 [
-                    np.array(
-                        model.strategy.experimental_local_results(each)[core]
-                    )
+                    replicas.values(model.strategy, each)[core]
                     for each in activations
                 ]
                 for core in model.cores

@@ -4,6 +4,7 @@
 
 import numpy as np
 import pytest
+import replicas
 import tensorflow as tf
 import tpuless
 from models import BATCH, STEPS, USERS, Model, train
@@ -157,10 +158,7 @@ def test_learning_rate_that_is_a_function(strategy):
         )
         results.append(
             [
-                [
-                    np.array(strategy.experimental_local_results(a)[core])
-                    for a in activations
-                ]
+                [replicas.values(strategy, a)[core] for a in activations]
                 for core in model.cores
             ]
         )

@@ -4,6 +4,7 @@
 
 import numpy as np
 import pytest
+import replicas
 import tensorflow as tf
 import tpuless
 
@@ -46,15 +47,10 @@ def _look_up(strategy, layer, make_ids, make_weights=None):
     def per_replica(make):
         if make is None:
             return None
-        return strategy.experimental_distribute_values_from_function(
-            lambda context: (make(context.replica_id_in_sync_group),)
-        )
+        return replicas.per_replica(strategy, lambda r: (make(r),))
 
     activations = step(per_replica(make_ids), per_replica(make_weights))
-    return [
-        np.array(each)
-        for each in strategy.experimental_local_results(activations)
-    ]
+    return replicas.values(strategy, activations)
 
 
 def _trained_table(layer):
@@ -76,8 +72,7 @@ def _assert_trained(strategy, layer, gains):
         activation.
     """
     gradient = sum(
-        gains(r).reshape(-1, ROWS).sum(0)
-        for r in range(strategy.num_replicas_in_sync)
+        gains(r).reshape(-1, ROWS).sum(0) for r in replicas.ids(strategy)
     )
     _assert_close(
         _trained_table(layer), TABLE - 0.1 * np.asarray(gradient)[:, None]

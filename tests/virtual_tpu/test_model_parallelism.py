@@ -4,6 +4,7 @@
 
 import numpy as np
 import pytest
+import replicas
 import tensorflow as tf
 import tpuless
 from tensorflow.python.ops import gen_tpu_partition_ops
@@ -43,12 +44,6 @@ def pairs(resolver):
     tpuless.reset()
 
 
-def _values(strategy, value):
-    return [
-        np.array(each) for each in strategy.experimental_local_results(value)
-    ]
-
-
 def test_values_on_two_cores(pairs):
     with pairs.scope():
         variable = tf.Variable([[1.0, 2.0]])
@@ -64,7 +59,7 @@ def test_values_on_two_cores(pairs):
 
         return pairs.run(step, args=(values,))
 
-    results = _values(pairs, run(tf.constant([[1.0, 2.0]])))
+    results = replicas.values(pairs, run(tf.constant([[1.0, 2.0]])))
 
     n = pairs.num_replicas_in_sync
     assert len(results) == n
@@ -94,7 +89,7 @@ def test_variables_on_a_second_core(pairs, in_function):
     def run(x):
         return pairs.run(program, args=(x,))
 
-    for value in _values(pairs, run(tf.constant(5.0))):
+    for value in replicas.values(pairs, run(tf.constant(5.0))):
         assert value == 40.0
     devices = [copy.device for copy in second.values]
     assert all(int(device[-1]) % 2 == 1 for device in devices)
@@ -115,7 +110,7 @@ def test_variables_of_partitioned_programs(resolver):
 
         return strategy.run(step)
 
-    for value in _values(strategy, run()):
+    for value in replicas.values(strategy, run()):
         assert value == 2.0 * 3.0
     assert one.numpy() == 3.0
 
@@ -229,22 +224,17 @@ def test_embeddings_of_several_cores(resolver, cores_per_replica, partitioned):
 
     expected = model.table.astype(np.float64)
     for k in range(3):
-        replicas = [
-            model.ids(size, [k, r])
-            for r in range(strategy.num_replicas_in_sync)
-        ]
+        ids = [model.ids(size, [k, r]) for r in replicas.ids(strategy)]
         directions = np.random.default_rng([k]).standard_normal([2, size, 4])
         results = step(
-            strategy.experimental_distribute_values_from_function(
-                lambda c, r=replicas: r[c.replica_id_in_sync_group][0]
-            ),
+            replicas.per_replica(strategy, lambda r, ids=ids: ids[r][0]),
             tuple(directions.astype(np.float32)),
         )
 
         gradient = np.zeros_like(expected)
         for feature, result in enumerate(results):
-            values = _values(strategy, result)
-            for value, (_, picked) in zip(values, replicas):
+            values = replicas.values(strategy, result)
+            for value, (_, picked) in zip(values, ids, strict=True):
                 looked_up = picked[feature] @ expected
                 np.testing.assert_allclose(value, looked_up, atol=2e-5)
                 gradient += picked[feature].T @ (
