@@ -178,7 +178,7 @@ def test_isolated_editable_install_can_be_built_again(source, tmp_path):
 def test_sdist_can_be_installed(isolated, source, tmp_path):
     python = make_venv(tmp_path / "venv")
     # What makes an sdist has no TensorFlow.
-    bare = make_venv(tmp_path / "bare", "setuptools")
+    bare = make_venv(tmp_path / "bare", "setuptools", "_distutils_hack")
     code = "import setuptools.build_meta as b; b.build_sdist('dist')"
     succeed(bare, "-c", code, cwd=source)
     (sdist,) = (source / "dist").iterdir()
