@@ -17,6 +17,12 @@ std::vector<const Edge*> CopyEdges(const tensorflow::EdgeSet& edges) {
   return {edges.begin(), edges.end()};
 }
 
+const Edge* InputEdge(const Node* node, int input) {
+  const Edge* edge = nullptr;
+  TF_CHECK_OK(node->input_edge(input, &edge));
+  return edge;
+}
+
 void MakeConstant(const tensorflow::Tensor& value, NodeDef& node) {
   node.set_op("Const");
   node.clear_attr();

@@ -18,6 +18,9 @@ namespace tpuless {
 std::vector<const tensorflow::Edge*> CopyEdges(
     const tensorflow::EdgeSet& edges);
 
+// Returns the edge of a node's input, which it must have.
+const tensorflow::Edge* InputEdge(const tensorflow::Node* node, int input);
+
 // Makes a constant of a node; name, inputs and device stay.
 void MakeConstant(const tensorflow::Tensor& value, tensorflow::NodeDef& node);
 

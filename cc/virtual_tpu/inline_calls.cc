@@ -13,9 +13,11 @@
 #include "absl/strings/str_cat.h"
 #include "cc/virtual_tpu/graph_edits.h"
 #include "cc/virtual_tpu/replica_nodes.h"
+#include "cc/virtual_tpu/used_resources.h"
 #include "tensorflow/core/common_runtime/function_body.h"
 #include "tensorflow/core/common_runtime/function_def_utils.h"
 #include "tensorflow/core/common_runtime/inline_function_utils.h"
+#include "tensorflow/core/common_runtime/lower_if_op.h"
 #include "tensorflow/core/framework/graph_to_functiondef.h"
 #include "tensorflow/core/framework/node_def_util.h"
 
@@ -96,26 +98,31 @@ bool PassesResource(const Node& node) {
          node.output_type(0) == tensorflow::DT_RESOURCE;
 }
 
-// Gives the users of an Identity its input. Who uses a resource must be where
-// that is, and can tell by the node that it comes from.
-absl::Status Bypass(Node* identity, Graph* graph) {
-  const Edge* input;
-  TF_RETURN_IF_ERROR(identity->input_edge(0, &input));
-  Node* source = input->src();
-  const int output = input->src_output();
-  for (const Edge* edge : CopyEdges(identity->out_edges())) {
-    Node* user = edge->dst();
-    if (edge->IsControlEdge()) {
-      graph->AddControlEdge(source, user);
-    } else {
-      TF_RETURN_IF_ERROR(
-          graph->UpdateEdge(source, output, user, edge->dst_input()));
-    }
-    for (const Edge* before : CopyEdges(identity->in_edges())) {
-      if (before->IsControlEdge()) graph->AddControlEdge(before->src(), user);
+bool IsCondition(const Node& node) {
+  return node.type_string() == "If" || node.type_string() == "StatelessIf";
+}
+
+// Whether a condition's branches may use resources of the host and of a core.
+bool IsSplit(const Node& condition, const std::set<const Node*>& program) {
+  const UsedResources resources = ResourcesOf(
+      condition, [&](const Node* source) { return program.count(source) > 0; });
+  return resources.plain ||
+         (resources.packed && IsOutsideCompilation(condition.def()));
+}
+
+// Replaces a condition by calls of its branches, of which a control edge lets
+// one run.
+absl::Status LowerCondition(Node* condition, Graph* graph) {
+  const int num_ids = graph->num_node_ids();
+  TF_RETURN_IF_ERROR(tensorflow::RewriteIfNode(condition, graph,
+                                               /*keep_node_fetchable=*/false));
+  for (int id = num_ids; id < graph->num_node_ids(); ++id) {
+    Node* node = graph->FindNodeId(id);
+    if (node != nullptr && node->IsSwitch() &&
+        node->output_type(0) == tensorflow::DT_RESOURCE) {
+      TF_RETURN_IF_ERROR(BypassResource(node, graph));
     }
   }
-  graph->RemoveNode(identity);
   return absl::OkStatus();
 }
 
@@ -123,30 +130,49 @@ absl::Status Bypass(Node* identity, Graph* graph) {
 
 absl::Status InlineCalls(const FunctionLibraryDefinition& functions,
                          Graph* graph, std::vector<Node*>& nodes) {
-  std::vector<Node*> calls;
-  const auto sort = [&](Node* node) {
-    (Callee(functions, node->def()) ? calls : nodes).push_back(node);
+  struct Call {
+    Node* node;
+    bool on_host;
   };
-  for (Node* node : std::exchange(nodes, {})) sort(node);
+  std::vector<Call> calls;
+  std::set<const Node*> program(nodes.begin(), nodes.end());
+  const auto sort = [&](Node* node, bool on_host) {
+    if (Callee(functions, node->def())) {
+      calls.push_back({node, on_host});
+      return;
+    }
+    if (on_host) MarkOutsideCompilation(node);
+    if (IsCondition(*node) && IsSplit(*node, program)) {
+      calls.push_back({node, IsOutsideCompilation(node->def())});
+    } else {
+      nodes.push_back(node);
+    }
+  };
+  for (Node* node : std::exchange(nodes, {})) sort(node, false);
   for (int depth = 0; !calls.empty(); ++depth) {
     if (depth == kMaxDepth) {
       return absl::UnimplementedError(
-          absl::StrCat("node '", calls.front()->name(),
+          absl::StrCat("node '", calls.front().node->name(),
                        "' must not call a function that calls itself"));
     }
-    for (Node* call : std::exchange(calls, {})) {
+    for (const auto& [call, on_host] : std::exchange(calls, {})) {
       const int num_ids = graph->num_node_ids();
       const NodeDef def = call->def();
-      TF_RETURN_IF_ERROR(
-          InlineCall(functions, *Callee(functions, def), call, graph));
+      const auto callee = Callee(functions, def);
+      TF_RETURN_IF_ERROR(callee ? InlineCall(functions, *callee, call, graph)
+                                : LowerCondition(call, graph));
       for (int id = num_ids; id < graph->num_node_ids(); ++id) {
         Node* node = graph->FindNodeId(id);
         if (node == nullptr) continue;
         if (PassesResource(*node)) {
-          TF_RETURN_IF_ERROR(Bypass(node, graph));
+          TF_RETURN_IF_ERROR(BypassResource(node, graph));
         } else {
-          sort(node);
+          program.insert(node);
         }
+      }
+      for (int id = num_ids; id < graph->num_node_ids(); ++id) {
+        Node* node = graph->FindNodeId(id);
+        if (node != nullptr) sort(node, on_host);
       }
     }
   }

@@ -15,7 +15,9 @@ namespace tpuless {
 // Replaces each call among `nodes` by the nodes of its function, and those
 // calls too. A call that stayed would run under a step number of its own, in
 // which replicas do not meet, and TensorFlow would choose other devices for its
-// nodes. Calls outside of compilation stay. `nodes` become all that there are.
+// nodes. Calls outside of compilation stay. A condition that uses resources of
+// the host is replaced by its branches, so that each node of them can be where
+// its own resource is. `nodes` become all that there are.
 absl::Status InlineCalls(const tensorflow::FunctionLibraryDefinition& functions,
                          tensorflow::Graph* graph,
                          std::vector<tensorflow::Node*>& nodes);

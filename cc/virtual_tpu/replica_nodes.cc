@@ -46,6 +46,10 @@ bool IsOutsideCompilation(const NodeDef& node) {
   return node.attr().count(kOutsideCompilation) > 0;
 }
 
+void MarkOutsideCompilation(tensorflow::Node* node) {
+  node->AddAttr(kOutsideCompilation, "");
+}
+
 std::string ReplicaNodes::Device(int replica, const NodeDef& node) const {
   DeviceNameUtils::ParsedName name;
   const bool has_device = !node.device().empty() &&

@@ -13,11 +13,13 @@
 #include "cc/virtual_tpu/program_cores.h"
 #include "tensorflow/core/framework/function.h"
 #include "tensorflow/core/framework/node_def.pb.h"
+#include "tensorflow/core/graph/graph.h"
 
 namespace tpuless {
 
 // Whether the host computes a node of a program.
 bool IsOutsideCompilation(const tensorflow::NodeDef& node);
+void MarkOutsideCompilation(tensorflow::Node* node);
 
 // Rewrites nodes, and the functions that they call.
 class ReplicaNodes {

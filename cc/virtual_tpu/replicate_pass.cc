@@ -28,6 +28,7 @@
 #include "cc/virtual_tpu/inline_calls.h"
 #include "cc/virtual_tpu/program_cores.h"
 #include "cc/virtual_tpu/replica_nodes.h"
+#include "cc/virtual_tpu/used_resources.h"
 #include "tensorflow/core/common_runtime/optimization_registry.h"
 #include "tensorflow/core/framework/node_def_util.h"
 #include "tensorflow/core/graph/graph.h"
@@ -50,38 +51,10 @@ struct Source {
   int output;
 };
 
-const Edge* InputEdge(const Node* node, int input) {
-  const Edge* edge = nullptr;
-  TF_CHECK_OK(node->input_edge(input, &edge));
-  return edge;
-}
-
 // Whether a node leads values into programs.
 bool IsInput(const Node& node) {
   return node.type_string() == "TPUReplicatedInput" ||
          absl::StartsWith(node.type_string(), "TPUPartitionedInput");
-}
-
-// Resources that a program gets.
-enum class Resources { kNone, kPacked, kPlain };
-
-// Returns which of them a node uses. It must be where they are: of a packed one
-// each core has a part, and TensorFlow knows where plain ones are.
-Resources UsedResources(const Node& node) {
-  for (const Edge* edge : node.in_edges()) {
-    const Node& source = *edge->src();
-    if (edge->IsControlEdge() || source.type_string() != "TPUReplicatedInput" ||
-        source.output_type(0) != tensorflow::DT_RESOURCE) {
-      continue;
-    }
-    // A partitioned one is behind a TPUPartitionedInput.
-    bool is_packed = false, is_packed_part = false;
-    TryGetNodeAttr(source.attrs(), "is_packed", &is_packed);
-    TryGetNodeAttr(InputEdge(&source, 0)->src()->attrs(), "is_packed",
-                   &is_packed_part);
-    return is_packed || is_packed_part ? Resources::kPacked : Resources::kPlain;
-  }
-  return Resources::kNone;
 }
 
 bool RefersToFunctions(const Node& node) {
@@ -198,11 +171,11 @@ absl::Status Program::CopyNodes(ReplicaNodes& replica_nodes) {
     for (int replica = 0; replica < cores_->num_replicas(); ++replica) {
       NodeDef def = node->def();
       TF_RETURN_IF_ERROR(replica_nodes.Rewrite(replica, "", def));
-      const Resources resources = UsedResources(*node);
-      if (resources == Resources::kPacked &&
-          IsOutsideCompilation(node->def())) {
+      const UsedResources resources = ResourcesOf(
+          *node, [this](const Node* source) { return Contains(source); });
+      if (resources.packed && IsOutsideCompilation(node->def())) {
         def.set_device(cores_->CoreDevice(replica, 0));
-      } else if (resources == Resources::kPlain && !RefersToFunctions(*node)) {
+      } else if (resources.plain && !RefersToFunctions(*node)) {
         def.clear_device();
       }
       Rename(replica, def);

@@ -194,6 +194,91 @@ def test_outside_compilation_reads_the_variable_of_its_core(strategy):
     assert sorted(seen) == [*replicas.ids(strategy)]
 
 
+# Where a program may do something for `value`.
+PLACES = {
+    "plainly": lambda value, do: do(),
+    "in a function": lambda value, do: tf.function(do)(),
+    "in a condition": lambda value, do: tf.cond(
+        tf.random.uniform([]) < 2, do, lambda: value
+    ),
+}
+
+
+@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
+def test_a_program_writes_summaries_of_its_variables(strategy, place, tmp_path):
+    variable = replicas.variable_on_read(strategy, 0.0)
+    with strategy.scope():
+        step = tf.Variable(
+            10,
+            dtype=tf.int64,
+            aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA,
+        )
+    writer = tf.summary.create_file_writer(str(tmp_path))
+
+    def train():
+        context = tf.distribute.get_replica_context()
+        i = context.replica_id_in_sync_group
+        variable.assign(5 + tf.cast(i, "float"))
+        with writer.as_default(), tf.summary.record_if(step % 2 == 0):
+            place(False, lambda: tf.summary.write("variable", variable, step))
+        step.assign_add(1)
+
+    @tf.function
+    def run():
+        for _ in tf.range(3):
+            strategy.run(train)
+
+    run()
+    writer.close()
+
+    (path,) = tmp_path.iterdir()
+    events = [
+        (event.step, tf.make_ndarray(value.tensor).item())
+        for event in tf.compat.v1.train.summary_iterator(str(path))
+        for value in event.summary.value
+    ]
+    assert events == [(10, 5), (12, 5)]  # TensorFlow's first replica writes.
+    assert step.numpy() == 13
+
+
+@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
+def test_the_host_decides_on_variables_of_its_core(strategy, place):
+    here = replicas.variable_on_read(strategy, 0.0)
+    table = tf.lookup.StaticHashTable(
+        tf.lookup.KeyValueTensorInitializer([0, 1], [10.0, 20.0]), -1.0
+    )
+
+    def decide():
+        i = tf.cast(here.read_value(), tf.int32)
+        return tf.cond(
+            i % 2 == 0,
+            lambda: tf.cond(
+                i < 4,
+                lambda: here.read_value() + table.lookup(i % 4 // 2),
+                lambda: here.read_value() + 0.5,
+            ),
+            lambda: here.assign_add(100.0, read_value=True),
+        )
+
+    @tf.function
+    def run():
+        def step():
+            context = tf.distribute.get_replica_context()
+            here.assign(tf.cast(context.replica_id_in_sync_group, "float"))
+            return place(
+                0.0, lambda: tf.compat.v1.tpu.outside_compilation(decide)
+            )
+
+        return strategy.run(step)
+
+    expected = [10, 101, 22, 103, 4.5, 105, 6.5, 107]
+    n = strategy.num_replicas_in_sync
+    assert replicas.values(strategy, run()) == expected[:n]
+    assert [
+        part.numpy() for part in strategy.experimental_local_results(here)
+    ] == [100 * (i % 2) + i for i in replicas.ids(strategy)]
+
+
 def test_a_program_can_be_looked_into(strategy, capfd):
     seen = []
 
